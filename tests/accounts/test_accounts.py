@@ -216,7 +216,7 @@ def test_researchers_do_not_enter_the_admin(rex: User) -> None:
     assert "You cannot do that here" in response.content.decode()
 
 
-def test_who_opens_another_s_study_reads_whose_it_may_be_and_where_to_go(study: Study, mallory: User) -> None:
+def test_another_user_s_study_is_explained_as_not_found(study: Study, mallory: User) -> None:
     client = Client()
     client.force_login(mallory)
 
@@ -228,7 +228,7 @@ def test_who_opens_another_s_study_reads_whose_it_may_be_and_where_to_go(study: 
     assert study.title not in response.content.decode()
 
 
-def test_who_is_not_signed_in_is_told_of_links_not_of_owners(db: None) -> None:
+def test_signed_out_visitors_are_told_about_links(db: None) -> None:
     page = Client().get("/no/such/page/").content.decode()
 
     assert "open the link you were given" in page

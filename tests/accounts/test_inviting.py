@@ -27,7 +27,7 @@ def invited(admin: Client, **sent: str) -> str:
 
 
 @pytest.mark.parametrize(("role", "is_admin"), [("researcher", False), ("admin", True)])
-def test_somebody_comes_in_once_with_a_password_of_their_own(
+def test_an_invited_person_joins_once_with_their_own_password(
     ada: User, sign_in: SignIn, role: str, is_admin: bool
 ) -> None:
     admin, browser = sign_in(ada), Client()
@@ -57,7 +57,7 @@ def test_somebody_comes_in_once_with_a_password_of_their_own(
     ]
 
 
-def test_a_link_ends_when_it_is_taken_back_or_over_or_its_admin_is_none(ada: User, sign_in: SignIn) -> None:
+def test_a_link_ends_when_revoked_expired_or_its_admin_is_demoted(ada: User, sign_in: SignIn) -> None:
     admin, now = sign_in(ada), timezone.now()
     paths = [invited(admin) for _ in range(3)]
     back, late, _ = Colleague.objects.order_by("pk")
@@ -73,7 +73,7 @@ def test_a_link_ends_when_it_is_taken_back_or_over_or_its_admin_is_none(ada: Use
     assert not User.objects.filter(username="nina").exists()
 
 
-def test_what_cannot_be_is_refused_in_words(
+def test_invalid_invitations_are_refused_with_an_explanation(
     ada: User, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     admin = sign_in(ada)

@@ -63,7 +63,7 @@ def test_somebody_joins_with_a_password_for_one_time(ada: User, sign_in: SignIn)
         ("x" * 151, "at most 150 characters"),
     ],
 )
-def test_a_name_that_cannot_be_is_refused_in_words(
+def test_an_invalid_name_is_refused_with_an_explanation(
     ada: User, rex: User, sign_in: SignIn, name: str, says: str
 ) -> None:
     before = User.objects.count()
@@ -76,7 +76,7 @@ def test_a_name_that_cannot_be_is_refused_in_words(
     assert User.objects.count() == before
 
 
-def test_whoever_is_deactivated_is_out_at_once_and_comes_back(ada: User, rex: User, sign_in: SignIn) -> None:
+def test_a_deactivated_user_loses_access_immediately_and_can_return(ada: User, rex: User, sign_in: SignIn) -> None:
     admin, browser = sign_in(ada), sign_in(rex)
     program = Client(headers={"Authorization": f"Bearer {credentials.create_token(rex, 'his')}"})
     change = reverse("accounts:change_person", args=[rex.pk])
@@ -106,7 +106,7 @@ def test_a_lost_password_is_replaced_for_one_time(ada: User, rex: User, sign_in:
 
 
 @pytest.mark.parametrize("what", ["keep_out", "make_researcher", "password"])
-def test_nobody_shuts_themselves_out(ada: User, sign_in: SignIn, what: str) -> None:
+def test_users_cannot_lock_themselves_out(ada: User, sign_in: SignIn, what: str) -> None:
     answer = sign_in(ada).post(reverse("accounts:change_person", args=[ada.pk]), {"what": what}, follow=True)
 
     ada.refresh_from_db()
@@ -114,7 +114,7 @@ def test_nobody_shuts_themselves_out(ada: User, sign_in: SignIn, what: str) -> N
     assert (ada.is_active, ada.is_superuser, ada.has_first_password) == (True, True, False)
 
 
-def test_what_is_done_is_noted_and_found(
+def test_actions_are_recorded_and_found(
     ada: User, rex: User, sign_in: SignIn, make_study: MakeStudy
 ) -> None:
     study = make_study(title="Noted")
@@ -141,7 +141,7 @@ def test_what_is_done_is_noted_and_found(
     assert "Nothing matches." in admin.get(TRAIL, {"name": "nobody"}).content.decode()
 
 
-def test_what_is_noted_stays_though_the_person_goes(ada: User, rex: User, sign_in: SignIn) -> None:
+def test_entries_stay_when_the_user_is_deleted(ada: User, rex: User, sign_in: SignIn) -> None:
     sign_in(rex).post("/tokens/", {"title": "Mine"})
     event = Event.objects.get()
     rex.delete()

@@ -147,7 +147,7 @@ def test_once_with_each_chatbot(make_study: MakeStudy) -> None:
     assert "with every chatbot in this study" in says(refused)
 
 
-def test_of_chatbots_not_met_only_those_with_a_place_are_given(make_study: MakeStudy) -> None:
+def test_only_new_chatbots_with_a_free_place_are_assigned(make_study: MakeStudy) -> None:
     study = make_study({"ann": 1, "bob": 1}, min_turns=2, max_turns=8, re_entry="per_bot")
     client, other = Client(), Client()
     begin(client, study)
@@ -163,7 +163,7 @@ def test_of_chatbots_not_met_only_those_with_a_place_are_given(make_study: MakeS
     assert [(each.finished, each.target) for each in progress(study)] == [(1, 1), (1, 1)]
 
 
-def test_two_tabs_at_once_begin_one_more_participation(twice: Study) -> None:
+def test_two_tabs_at_once_create_one_new_participation(twice: Study) -> None:
     client = Client()
     begin(client, twice)
     talk(twice)
@@ -183,7 +183,7 @@ def test_two_tabs_at_once_begin_one_more_participation(twice: Study) -> None:
     assert list(Participation.objects.order_by("number").values_list("number", flat=True)) == [1, 2]
 
 
-def test_a_tab_that_stayed_open_begins_no_third_time(make_study: MakeStudy) -> None:
+def test_an_old_tab_does_not_start_a_third_participation(make_study: MakeStudy) -> None:
     study = make_study(min_turns=2, max_turns=8, re_entry="up_to", re_entry_most=5)
     client = Client()
     twice_done(client, study)
@@ -192,7 +192,7 @@ def test_a_tab_that_stayed_open_begins_no_third_time(make_study: MakeStudy) -> N
     assert Participation.objects.count() == 2
 
 
-def test_who_left_does_not_begin_again(twice: Study) -> None:
+def test_workers_who_left_cannot_start_again(twice: Study) -> None:
     client = Client()
     begin(client, twice)
     end(newest(twice).pk, Outcome.WITHDRAWN)
@@ -201,7 +201,7 @@ def test_who_left_does_not_begin_again(twice: Study) -> None:
     assert Participation.objects.count() == 1
 
 
-def test_an_unfinished_participation_is_returned_to(twice: Study) -> None:
+def test_a_worker_returns_to_an_unfinished_participation(twice: Study) -> None:
     client = Client()
     begin(client, twice)
 
@@ -209,7 +209,7 @@ def test_an_unfinished_participation_is_returned_to(twice: Study) -> None:
     assert Participation.objects.count() == 1
 
 
-def test_a_stranger_who_knows_a_panel_id_begins_nothing_in_its_name(twice: Study) -> None:
+def test_a_stranger_with_a_known_panel_id_cannot_start_again(twice: Study) -> None:
     save_panels(twice, [StudyPanel(panel="prolific", codes={"complete": "C0"})], closed_to=())
     owner = Client()
     begin(owner, twice, "PROLIFIC_PID=wanda&SESSION_ID=s1")
@@ -223,7 +223,7 @@ def test_a_stranger_who_knows_a_panel_id_begins_nothing_in_its_name(twice: Study
     assert Participation.objects.count() == 1
 
 
-def test_a_panel_pays_each_time_by_a_submission_of_its_own(twice: Study) -> None:
+def test_each_participation_is_paid_by_its_own_submission(twice: Study) -> None:
     save_panels(twice, [StudyPanel(panel="prolific", codes={"complete": "C0"})], closed_to=())
     client = Client()
     begin(client, twice, "PROLIFIC_PID=wanda&SESSION_ID=s1")
@@ -265,7 +265,7 @@ def test_consent_is_asked_again_only_if_its_text_has_changed(twice: Study, rex: 
     assert newest(twice).consent.number == 2
 
 
-def test_each_time_is_paid_once(twice: Study, rex: User) -> None:
+def test_each_participation_is_paid_once(twice: Study, rex: User) -> None:
     twice_done(Client(), twice)
 
     accounts = ledger.accounts(twice)
@@ -300,7 +300,7 @@ def test_reports_exports_and_bundles_know_one_worker(
     assert "up to 2 times" in says(sign_in(rex).get(f"/studies/{twice.pk}/report/"))
 
 
-def test_excluding_holds_for_every_time_and_lets_nobody_begin_again(twice: Study, rex: User) -> None:
+def test_an_exclusion_covers_all_participations_and_prevents_re_entry(twice: Study, rex: User) -> None:
     Study.objects.update(re_entry_most=5)
     client = Client()
     first, _second = twice_done(client, twice)
@@ -311,7 +311,7 @@ def test_excluding_holds_for_every_time_and_lets_nobody_begin_again(twice: Study
     assert again(client, twice, after=2).status_code == 409
 
 
-def test_both_times_of_a_worker_can_be_excluded_at_once(twice: Study, rex: User) -> None:
+def test_both_participations_can_be_excluded_at_the_same_time(twice: Study, rex: User) -> None:
     times = [each.pk for each in twice_done(Client(), twice)]
 
     def exclude_over_and_over(time: int) -> None:
@@ -328,7 +328,7 @@ def test_both_times_of_a_worker_can_be_excluded_at_once(twice: Study, rex: User)
     assert reason in {f"Time {time}, 24" for time in times}
 
 
-def test_withdrawing_takes_every_time(twice: Study) -> None:
+def test_withdrawal_covers_all_participations(twice: Study) -> None:
     client = Client()
     first, second = twice_done(client, twice)
     page = says(client.get(first.data_link))
@@ -347,7 +347,7 @@ def test_withdrawing_takes_every_time(twice: Study) -> None:
     assert not Participation.objects.exclude(erased_at=None).exists()
 
 
-def test_erasing_waits_for_the_last_time_and_takes_all(make_study: MakeStudy) -> None:
+def test_erasure_waits_for_the_last_participation_and_covers_all(make_study: MakeStudy) -> None:
     study, other = (make_study(min_turns=2, max_turns=8, title=name, **TWICE) for name in ("One", "Two"))
     client = Client()
     first, second = twice_done(client, study)
@@ -385,7 +385,7 @@ def test_the_refusal_is_in_the_language_of_the_study(
 @pytest.mark.parametrize(
     ("language", "sentence"), [("zh", "每个聊天机器人各谈过一次"), ("ar", "مرة مع كل منها")]
 )
-def test_who_has_met_every_chatbot_reads_so(make_study: MakeStudy, language: str, sentence: str) -> None:
+def test_a_worker_who_talked_with_every_chatbot_is_told_so(make_study: MakeStudy, language: str, sentence: str) -> None:
     study = make_study(min_turns=2, max_turns=8, languages=[language], re_entry="per_bot")
     client = Client()
     begin(client, study)
@@ -394,7 +394,7 @@ def test_who_has_met_every_chatbot_reads_so(make_study: MakeStudy, language: str
     assert sentence in says(again(client, study))
 
 
-def test_a_pilot_leaves_out_every_time_of_its_people(make_study: MakeStudy, rex: User) -> None:
+def test_a_pilot_excludes_all_participations_of_its_workers(make_study: MakeStudy, rex: User) -> None:
     study = make_study(min_turns=2, max_turns=8, pilot_size=1, primary_analysis="without_excluded", **TWICE)
     client = Client()
     begin(client, study)
@@ -405,7 +405,7 @@ def test_a_pilot_leaves_out_every_time_of_its_people(make_study: MakeStudy, rex:
     assert again(client, study).status_code == 409
 
 
-def test_only_studies_of_conversations_with_chatbots_take_people_again(make_study: MakeStudy) -> None:
+def test_only_chatbot_conversation_studies_allow_re_entry(make_study: MakeStudy) -> None:
     with pytest.raises(ValidationError, match="only where they talk with chatbots"):
         make_study(task="two_people", **TWICE)
 

@@ -85,7 +85,7 @@ def test_an_abandoned_place_returns_to_the_pool_and_its_worker_may_still_finish(
     assert [(bot.finished, bot.target) for bot in progress(study)] == [(2, 1)]
 
 
-def test_whoever_starts_and_sends_nothing_holds_a_place_for_seconds_only(
+def test_a_worker_without_messages_holds_a_place_for_seconds_only(
     make_study: MakeStudy,
 ) -> None:
     study = make_study({"only": 2})
@@ -109,7 +109,7 @@ def test_a_conversation_that_the_bot_ended_does_not_count(make_study: MakeStudy)
     assert assign(enter(study).pk).pk != failed.pk
 
 
-def test_a_closed_study_gives_no_new_places_but_keeps_the_old(study: Study) -> None:
+def test_a_closed_study_assigns_no_new_places_but_keeps_existing_ones(study: Study) -> None:
     inside, outside = enter(study), enter(study)
     place = assign(inside.pk)
     set_state(study.pk, Study.State.CLOSED)

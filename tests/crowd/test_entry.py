@@ -88,7 +88,7 @@ def test_the_cookie_is_hidden_from_scripts_and_other_sites(study: Study) -> None
 
 
 @pytest.mark.parametrize("path", ["", "instructions/", "chat/"])
-def test_a_worker_who_returns_goes_on_where_they_were(study: Study, path: str) -> None:
+def test_a_returning_worker_continues_where_they_were(study: Study, path: str) -> None:
     client = Client()
     agree(client, study)
     client.post(f"/s/{study.code}/start/")
@@ -149,7 +149,7 @@ def test_a_mistyped_resume_code_can_be_corrected_where_it_was_typed(study: Study
     assert "autofocus" in box[0]  # the box is far below the fold on a phone
 
 
-def test_who_forgot_to_agree_is_led_to_the_box(study: Study) -> None:
+def test_a_worker_who_did_not_agree_is_led_to_the_checkbox(study: Study) -> None:
     page = Client().post(f"/s/{study.code}/consent/", {"consent": "1"}).content.decode()
 
     assert re.search(r'<input type="checkbox" id="agree"[^>]* autofocus', page)
@@ -191,7 +191,7 @@ def test_knowing_a_panel_id_does_not_open_its_owners_work(study: Study) -> None:
     assert COOKIE not in response.cookies
 
 
-def test_who_uses_a_panel_id_first_and_sends_nothing_locks_its_owner_out_of_nothing(study: Study) -> None:
+def test_using_a_panel_id_first_without_work_does_not_lock_out_its_owner(study: Study) -> None:
     thief, owner = Client(), Client()
     agree(thief, study, PROLIFIC)
     thief.post(f"/s/{study.code}/start/")
@@ -321,7 +321,7 @@ def test_a_full_study_says_so_on_its_first_page(make_study: MakeStudy) -> None:
     assert inside.get(f"/s/{study.code}/").headers["Location"] == f"/s/{study.code}/chat/"
 
 
-def test_nothing_is_promised_where_every_conversation_was_held(make_study: MakeStudy) -> None:
+def test_a_study_with_all_conversations_done_offers_nothing(make_study: MakeStudy) -> None:
     study = make_study({"one": 1, "two": 1})
     for _ in range(2):
         assign(enter(study).pk)
@@ -335,7 +335,7 @@ def test_nothing_is_promised_where_every_conversation_was_held(make_study: MakeS
     assert "in an hour" not in page
 
 
-def test_who_comes_while_every_bot_is_switched_off_is_to_come_back(make_study: MakeStudy) -> None:
+def test_workers_are_asked_to_come_back_while_all_bots_are_off(make_study: MakeStudy) -> None:
     study = make_study({"one": 1, "two": 1})
     agreed, arrival = Client(), Client()
     agree(agreed, study)

@@ -21,7 +21,7 @@ from turnwise.studies.services import set_state
 pytestmark = pytest.mark.django_db
 
 
-def test_what_is_asked_about_the_same_is_explained_as_one(make_study: MakeStudy) -> None:
+def test_asks_about_the_same_subject_are_explained_together(make_study: MakeStudy) -> None:
     under_each_reply = (About.PARTNER_TURN, Moment.EACH_TURN)
     asks = [
         AskSpec("ssa", *under_each_reply),
@@ -39,7 +39,7 @@ def test_what_is_asked_about_the_same_is_explained_as_one(make_study: MakeStudy)
     assert "3. Would a person have given this answer?" in page
 
 
-def test_who_is_done_goes_back_to_the_last_page_and_not_to_what_comes_before(make_study: MakeStudy) -> None:
+def test_finished_workers_are_led_to_the_last_page(make_study: MakeStudy) -> None:
     study, client = make_study(), Client()
     agree(client, study)
     client.post(f"/s/{study.code}/start/")
@@ -100,7 +100,7 @@ def test_an_example_says_nothing_of_a_question_that_its_author_left_out(rex: Use
     assert "not asked" not in page
 
 
-def test_who_comes_to_a_closed_study_is_not_sent_to_the_page_that_they_are_on(study: Study) -> None:
+def test_a_closed_study_does_not_link_to_the_same_page(study: Study) -> None:
     set_state(study.pk, Study.State.CLOSED)
 
     page = Client().get(f"/s/{study.code}/").content.decode()

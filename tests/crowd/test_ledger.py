@@ -54,7 +54,7 @@ def worked(study: Study, minutes: float, outcome: Outcome, arrival: Arrival | No
     return own
 
 
-def test_who_begins_anew_in_another_browser_is_promised_once(study: Study, staff: Client) -> None:
+def test_consent_in_another_browser_promises_pay_once(study: Study, staff: Client) -> None:
     named = Arrival("prolific", "5f2c9d")
     before = enter(study, named)
     assign(before.pk)
@@ -85,7 +85,7 @@ def entries(own: Participation) -> dict[str, Decimal]:
         ("screened_out", 9, {}),
     ],
 )
-def test_each_end_earns_what_was_promised_for_it(
+def test_each_outcome_earns_its_pay(
     study: Study, outcome: str, minutes: float, earned: dict[str, Decimal]
 ) -> None:
     own = worked(study, minutes, Outcome(outcome))

@@ -142,7 +142,7 @@ def test_a_payment_waits_for_work_that_ends(study: Study, rex: User) -> None:
     assert ledger.unpaid_accounts(study) == []
 
 
-def test_whoever_begins_beside_a_payment_waits_for_the_ledger(study: Study, rex: User) -> None:
+def test_starting_during_a_payment_waits_for_the_ledger(study: Study, rex: User) -> None:
     done(study)
     own = enter(study)
 

@@ -73,7 +73,7 @@ def test_nothing_is_extended_where_there_is_no_limit(study: Study) -> None:
         limits.extend(place.pk, "message")
 
 
-def test_whoever_runs_out_of_time_is_paid_their_share_and_frees_their_place(limited: Study) -> None:
+def test_a_timed_out_worker_is_paid_in_proportion_and_frees_the_place(limited: Study) -> None:
     place = assign(enter(limited).pk, now=NOON)
     assert place.study_bot
     limits.update_clocks(place.pk, waits=True, anew=True, now=NOON)
@@ -90,7 +90,7 @@ def test_whoever_runs_out_of_time_is_paid_their_share_and_frees_their_place(limi
     assert PayEntry.objects.get(reason="partly").amount == Decimal("0.40")  # 2 of 15 minutes of 3.00
 
 
-def test_nobody_runs_out_of_time_while_they_are_held(limited: Study) -> None:
+def test_no_worker_times_out_while_on_hold(limited: Study) -> None:
     place = assign(enter(limited).pk, now=NOON)
     limits.update_clocks(place.pk, waits=True, anew=True, now=NOON)
     pausing.pause(limited.pk, holds=True, by="rex", now=NOON + MINUTE)
@@ -153,7 +153,7 @@ def test_a_worker_reads_the_limits_before_and_the_reason_after(limited: Study) -
         ({"message_minutes": "two"}, "Enter a whole number."),
     ],
 )
-def test_limits_that_cannot_be_are_refused(
+def test_invalid_limits_are_refused(
     study: Study, rex: User, typed: dict[str, object], says: str
 ) -> None:
     client = Client()

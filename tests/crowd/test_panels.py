@@ -136,7 +136,7 @@ def test_without_a_code_of_its_own_only_what_is_paid_in_full_gets_that_of_comple
 
 
 @pytest.mark.parametrize(("panel", "name"), [("prolific", "Prolific"), ("url", "panel.example")])
-def test_whose_button_fails_has_the_code_to_copy(study: Study, panel: str, name: str) -> None:
+def test_the_code_can_be_copied_if_the_button_fails(study: Study, panel: str, name: str) -> None:
     page = text_of(ended(Client(), study, link_of(panel, study)))
 
     code = {"prolific": "CODE-complete", "url": Participation.objects.get().completion_code}[panel]
@@ -241,7 +241,7 @@ LONG = "x" * 10_000
         (f"invitation={LONG}", "no such invitation"),
     ],
 )
-def test_a_link_that_is_not_as_its_panel_makes_them_is_refused_in_words(
+def test_a_malformed_link_is_refused_with_an_explanation(
     study: Study, query: str, says: str
 ) -> None:
     answer = visit(Client(), study, query.format(of_w1=signature(SECRET, study.code, "w-1", "s-9")))
@@ -254,7 +254,7 @@ def test_a_link_that_is_not_as_its_panel_makes_them_is_refused_in_words(
     assert nothing_stored()
 
 
-def test_a_panel_that_the_study_does_not_take_is_refused(make_study: MakeStudy) -> None:
+def test_a_panel_that_the_study_does_not_use_is_refused(make_study: MakeStudy) -> None:
     prolific, nothing_said = taking(make_study(title="A"), "prolific"), make_study(title="B")
 
     assert "does not take people from there" in text_of(visit(Client(), prolific, MTURK))
@@ -276,7 +276,7 @@ def test_a_panel_that_the_study_does_not_take_is_refused(make_study: MakeStudy) 
         (StudyPanel(panel="invited"), "only from: the link in your invitation."),
     ],
 )
-def test_who_comes_by_the_plain_link_hears_from_where_in_words_they_know(
+def test_the_plain_link_names_the_required_panels(
     make_study: MakeStudy, taken: StudyPanel, says: str
 ) -> None:
     study = make_study()
@@ -366,7 +366,7 @@ def test_work_that_was_done_is_not_paid_once_more(study: Study) -> None:
     assert Participation.objects.get().submission == "se1"
 
 
-def test_work_under_way_goes_on_for_a_new_submission(study: Study) -> None:
+def test_open_work_continues_with_a_new_submission(study: Study) -> None:
     client = Client()
     begin(client, study, PROLIFIC)
 
@@ -386,7 +386,7 @@ def test_one_submission_pays_one_person(study: Study) -> None:
     assert Participation.objects.count() == Worker.objects.count() == 1
 
 
-def test_who_took_part_in_a_study_is_kept_out_of_another(make_study: MakeStudy) -> None:
+def test_participants_of_one_study_can_be_excluded_from_another(make_study: MakeStudy) -> None:
     first, second = (taking(make_study(title=title), "prolific") for title in "AB")
     save_panels(second, [StudyPanel(panel="prolific", codes=CODES)], closed_to=[first])
     looked, took_part = Client(), Client()
@@ -419,7 +419,7 @@ def test_a_full_or_closed_study_leads_back_with_its_own_code(study: Study) -> No
 # --- leaving --------------------------------------------------------------------------------------
 
 
-def test_who_leaves_is_asked_first_and_frees_the_place_at_once(study: Study) -> None:
+def test_leaving_asks_for_confirmation_and_frees_the_place(study: Study) -> None:
     client = Client()
     own = begin(client, study, PROLIFIC)
     bot = own.assignment.study_bot
@@ -438,7 +438,7 @@ def test_who_leaves_is_asked_first_and_frees_the_place_at_once(study: Study) -> 
     assert agree(Client(), study, link_of("url", study)).status_code == 302
 
 
-def test_who_leaves_before_beginning_took_no_place(study: Study) -> None:
+def test_leaving_before_the_start_occupies_no_place(study: Study) -> None:
     client = Client()
     agree(client, study, PROLIFIC)
 
@@ -554,7 +554,7 @@ def test_the_page_says_what_to_give_each_panel_and_keeps_what_was_saved(
         ("url-return_url", "https://panel.example/{name}", "{name} is none of"),
     ],
 )
-def test_settings_that_a_panel_cannot_have_are_refused_beside_their_field(
+def test_invalid_panel_settings_are_refused_at_their_field(
     make_study: MakeStudy, staff: Client, field: str, value: str, says: str
 ) -> None:
     study = make_study()
@@ -566,7 +566,7 @@ def test_settings_that_a_panel_cannot_have_are_refused_beside_their_field(
     assert not study.panels.exists()
 
 
-def test_what_people_came_by_stays_and_codes_may_change(study: Study, staff: Client) -> None:
+def test_used_settings_are_fixed_and_codes_may_change(study: Study, staff: Client) -> None:
     begin(Client(), study, link_of("url", study))
     path = f"/studies/{study.pk}/panels/"
 
@@ -640,7 +640,7 @@ def test_a_list_becomes_links_that_let_in_one_person_each(study: Study, staff: C
         ({"file": SimpleUploadedFile("x.csv", b"a" * 1_000_001)}, "larger than 1\u00a0MB"),
     ],
 )
-def test_a_list_that_is_none_is_refused(study: Study, staff: Client, sent: dict[str, Any], says: str) -> None:
+def test_an_invalid_list_is_refused(study: Study, staff: Client, sent: dict[str, Any], says: str) -> None:
     answer = staff.post(f"/studies/{study.pk}/panels/invite/", sent)
 
     assert answer.status_code == 422

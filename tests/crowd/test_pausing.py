@@ -23,7 +23,7 @@ from turnwise.studies.models import Study
 from turnwise.studies.services import archive, set_state
 
 
-def test_nobody_new_is_admitted_and_whoever_came_in_vain_is_counted(study: Study, client: Client) -> None:
+def test_a_paused_study_admits_no_one_and_counts_refused_visits(study: Study, client: Client) -> None:
     before = enter(study)
     pausing.pause(study.pk, holds=False, by="rex")
 
@@ -62,7 +62,7 @@ def test_a_pause_is_refused_where_there_is_nothing_to_pause(study: Study) -> Non
         archive(study.pk)
 
 
-def test_whoever_was_held_keeps_their_place_and_their_time(study: Study) -> None:
+def test_workers_on_hold_keep_their_place_and_time(study: Study) -> None:
     place = start_dialogue(study).seats.get(worker__isnull=False).assignment
     noon = timezone.now()
     Assignment.objects.filter(pk=place.pk).update(
@@ -80,7 +80,7 @@ def test_whoever_was_held_keeps_their_place_and_their_time(study: Study) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_open_pages_are_held_and_told_at_once(dialogue: Dialogue, open_tab: OpenTab) -> None:
+async def test_open_pages_are_put_on_hold_immediately(dialogue: Dialogue, open_tab: OpenTab) -> None:
     tab = await open_tab(dialogue)
     study = dialogue.study_id
 

@@ -46,7 +46,7 @@ def piloted(make_study: MakeStudy) -> Study:
     )
 
 
-def test_it_holds_after_its_people_until_somebody_goes_on(
+def test_a_full_pilot_admits_no_one_until_it_is_ended(
     piloted: Study, client: Client, rex: User, mallory: User, sign_in: SignIn
 ) -> None:
     first, second = assign(enter(piloted).pk), assign(enter(piloted).pk)
@@ -76,7 +76,7 @@ def test_it_holds_after_its_people_until_somebody_goes_on(
     assert list(people) == [(True, PILOT)] * 3 + [(False, "")] * 2
 
 
-def test_its_people_count_in_the_other_analysis_alone(
+def test_pilot_participants_count_only_in_the_analysis_of_all_workers(
     piloted: Study, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     for _ in range(2):
@@ -133,7 +133,7 @@ def somebody_waits() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def test_going_on_waits_for_somebody_whose_part_just_ends(piloted: Study, rex: User) -> None:
+def test_ending_the_pilot_waits_for_a_participation_that_is_ending(piloted: Study, rex: User) -> None:
     first = assign(enter(piloted).pk)
 
     with ThreadPoolExecutor(1) as another:
@@ -148,7 +148,7 @@ def test_going_on_waits_for_somebody_whose_part_just_ends(piloted: Study, rex: U
     assert Participation.objects.get().excluded_reason == PILOT
 
 
-def test_whoever_joins_while_somebody_goes_on_is_of_the_pilot_as_a_whole(piloted: Study, rex: User) -> None:
+def test_a_worker_who_joins_while_the_pilot_ends_is_fully_in_the_pilot(piloted: Study, rex: User) -> None:
     first, second = assign(enter(piloted).pk), enter(piloted)
 
     with ThreadPoolExecutor(1) as another:
@@ -163,7 +163,7 @@ def test_whoever_joins_while_somebody_goes_on_is_of_the_pilot_as_a_whole(piloted
     assert list(Participation.objects.values_list("pilot", "excluded_reason")) == [(True, PILOT)] * 2
 
 
-def test_the_counts_are_those_of_a_loop_over_everybody(piloted: Study, make_study: MakeStudy) -> None:
+def test_the_counts_equal_those_of_a_simple_loop(piloted: Study, make_study: MakeStudy) -> None:
     over = make_study({"ann": 9, "bob": 9}, title="Over", pilot_size=3, primary_analysis="without_excluded")
     now, dice = timezone.now(), random.Random(5)
     for study in (piloted, over):

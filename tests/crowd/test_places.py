@@ -74,7 +74,7 @@ def browser_of(place: Assignment) -> Client:
     return client
 
 
-def test_of_all_who_pressed_start_the_first_to_write_take_the_places(make_study: MakeStudy) -> None:
+def test_the_first_workers_to_write_get_the_places(make_study: MakeStudy) -> None:
     """Sixteen at once for five places: never more, and nobody who got one loses it."""
     study = make_study({"only": 5})
     places = []
@@ -116,7 +116,7 @@ async def test_where_fewer_were_given_a_place_than_are_wanted_nobody_is_counted(
     assert await make(claim_place)(first.pk, begins=True) is PlaceState.BEGUN
 
 
-async def test_whatever_is_not_plain_takes_a_closer_look(make_study: MakeStudy) -> None:
+async def test_unclear_cases_are_decided_by_claim_place(make_study: MakeStudy) -> None:
     study = await make(make_study)({"only": 2})
     places = []
     for _ in range(3):
@@ -193,7 +193,7 @@ def test_a_bot_never_has_more_places_than_the_highest_number_says(make_study: Ma
     assert list(numbers) == [1, 3, 4, 5, 6]
 
 
-def test_nineteen_who_only_press_start_keep_nobody_out(make_study: MakeStudy) -> None:
+def test_nineteen_workers_who_only_press_start_do_not_block_others(make_study: MakeStudy) -> None:
     study = make_study({"only": 19})
     places = [started(study, f"198.51.100.{number}") for number in range(19)]
     close_page(*places)
@@ -203,7 +203,7 @@ def test_nineteen_who_only_press_start_keep_nobody_out(make_study: MakeStudy) ->
     assert claim_at_once(honest, begins=True) == {PlaceState.BEGUN: 5}
 
 
-def test_whoever_comes_back_has_their_place_again_while_there_is_one(make_study: MakeStudy) -> None:
+def test_a_returning_worker_gets_the_place_back_while_it_is_free(make_study: MakeStudy) -> None:
     study = make_study({"only": 2})
     first, second = started(study), started(study)
     close_page(first, second)
@@ -230,7 +230,7 @@ def test_an_open_page_holds_its_place_for_as_long_as_reading_takes(make_study: M
     assert occupied_places(study.study_bots.all(), at + LOADING).total() == 0
 
 
-def test_a_place_that_was_let_go_is_not_held_again_unasked(make_study: MakeStudy) -> None:
+def test_a_released_place_is_not_held_again_automatically(make_study: MakeStudy) -> None:
     study = make_study({"only": 1})
     place = started(study)
     close_page(place)
@@ -264,7 +264,7 @@ def test_a_pilot_takes_no_more_than_it_wants_of_all_who_pressed_start(make_study
     assert [each.pilot for each in left] == [False] * 3
 
 
-def test_who_waits_for_another_person_is_there_for_as_long_as_the_page_is(meeting: Study) -> None:
+def test_a_worker_in_the_lobby_is_present_while_the_page_is_open(meeting: Study) -> None:
     place = admit(enter(meeting).pk)
     long_after = place.assigned_at + 2 * READING
 
@@ -292,7 +292,7 @@ async def test_an_open_socket_holds_the_place(
     assert before < after
 
 
-async def test_who_writes_at_leisure_on_an_open_page_keeps_their_place_and_others_are_turned_away_before(
+async def test_a_slow_writer_keeps_the_place_and_others_are_refused_early(
     make_study: MakeStudy, open_tab: OpenTab
 ) -> None:
     """One place, two who pressed Start: the first keystroke decides, so that nobody writes in vain."""
@@ -340,7 +340,7 @@ async def test_two_tabs_of_one_worker_have_one_place(make_study: MakeStudy, open
     assert (await other.label(2, sensible=True, specific=True))["type"] == "label_saved"
 
 
-async def test_who_returns_too_late_reads_that_no_work_is_lost_and_where_else_to_go(
+async def test_a_worker_who_returns_too_late_is_told_what_to_do(
     make_study: MakeStudy, open_tab: OpenTab
 ) -> None:
     study = await make(make_study)({"only": 1, "other": 1})

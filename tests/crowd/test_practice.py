@@ -54,7 +54,7 @@ def practising(make_study: MakeStudy) -> Study:
     return make_study(question_set="human-likeness", practice=True)
 
 
-def test_nobody_begins_before_they_have_tried_every_example(practising: Study) -> None:
+def test_no_worker_starts_before_trying_every_example(practising: Study) -> None:
     client = entered(practising)
     instructions = client.get(f"/s/{practising.code}/instructions/").content.decode()
     assert "Try the questions" in instructions
@@ -100,7 +100,7 @@ def test_questions_about_the_person_come_first_and_the_button_says_so(make_study
         ('"' + "x" * 200_000 + '"', "could not be read"),
     ],
 )
-def test_what_is_no_practice_is_told_so_and_opens_nothing(practising: Study, answers: Any, says: str) -> None:
+def test_invalid_practice_answers_are_refused(practising: Study, answers: Any, says: str) -> None:
     client = entered(practising)
 
     response = practise(client, practising, answers)
@@ -111,7 +111,7 @@ def test_what_is_no_practice_is_told_so_and_opens_nothing(practising: Study, ans
     assert not Assignment.objects.exists()
 
 
-def test_who_has_practised_the_same_questions_before_may_skip(
+def test_workers_who_practised_the_same_questions_may_skip(
     make_study: MakeStudy, practising: Study
 ) -> None:
     again = make_study({"other": 5}, question_set="human-likeness", practice=True)
@@ -153,7 +153,7 @@ def test_a_study_may_do_without_and_one_without_examples_does(make_study: MakeSt
         assert client.post(f"/s/{study.code}/start/").url.endswith("/chat/")
 
 
-def test_who_has_begun_is_not_sent_back(practising: Study) -> None:
+def test_workers_who_have_started_are_not_sent_back(practising: Study) -> None:
     client = entered(practising)
     practise(client, practising)
     Practice.objects.all().delete()  # as if the set had got examples meanwhile
@@ -193,7 +193,7 @@ def test_pairs_are_tried_with_both_sides(make_pairs: MakePairs) -> None:
     assert all(example["other"] for example in page_settings(study)["examples"])
 
 
-def test_who_makes_the_study_can_try_it(practising: Study, sign_in: Any) -> None:
+def test_the_researcher_can_try_the_practice(practising: Study, sign_in: Any) -> None:
     page = sign_in(practising.owner).get(f"/studies/{practising.pk}/preview/practice/")
 
     assert f"/studies/{practising.pk}/preview/work/" in page.text  # "Start now" leads on

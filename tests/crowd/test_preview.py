@@ -81,7 +81,7 @@ def test_every_page_of_every_task_is_shown_and_nothing_is_stored(
                 assert f"/s/{study.code}/" not in shown.text  # no way from here into the study itself
 
 
-def test_the_way_has_the_pages_of_the_study_in_the_order_of_workers(make_study: MakeStudy) -> None:
+def test_the_preview_lists_the_pages_in_the_workers_order(make_study: MakeStudy) -> None:
     asks = [
         AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
         AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK),
@@ -150,13 +150,13 @@ def test_a_draft_without_anything_says_so(rex: User, sign_in: SignIn) -> None:
         assert client.get(page.address).status_code == 200, page
 
 
-def test_it_is_for_those_who_work_on_the_study(study: Study, mallory: User, sign_in: SignIn) -> None:
+def test_the_preview_is_only_for_the_study_s_team(study: Study, mallory: User, sign_in: SignIn) -> None:
     for address in (f"/studies/{study.pk}/preview/", f"/studies/{study.pk}/preview/work/"):
         assert sign_in(mallory).get(address).status_code == 404
         assert Client().get(address).status_code == 302
 
 
-def test_a_page_that_the_study_has_not(study: Study, rex: User, sign_in: SignIn) -> None:
+def test_a_page_that_the_study_does_not_have_is_not_found(study: Study, rex: User, sign_in: SignIn) -> None:
     for page in ("practice", "lobby", "end-nowhere", "training"):
         assert sign_in(rex).get(f"/studies/{study.pk}/preview/{page}/").status_code == 404
 
@@ -355,7 +355,7 @@ async def test_two_people_wait_and_talk_with_a_scripted_partner(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("who", ["nobody", "mallory"])
-async def test_nobody_else_tries_it(
+async def test_other_users_cannot_open_the_preview_socket(
     who: str, study: Study, mallory: User, try_out: Callable[..., Any]
 ) -> None:
     tab = await try_out(study, user=mallory if who == "mallory" else None)

@@ -35,7 +35,7 @@ def wanda(paid: Study, make_study: MakeStudy) -> Participation:
     return Participation.objects.select_related("worker").get(pk=own.pk)
 
 
-def test_they_are_found_by_whatever_they_have_in_ones_own_studies(
+def test_people_are_found_by_any_id_in_the_user_s_studies(
     wanda: Participation, ada: User, rex: User, mallory: User, sign_in: SignIn
 ) -> None:
     admin, owner, stranger = sign_in(ada), sign_in(rex), sign_in(mallory)
@@ -53,7 +53,7 @@ def test_they_are_found_by_whatever_they_have_in_ones_own_studies(
     assert "See or erase</a>" not in owner.get(FIND).content.decode()
 
 
-def test_they_are_erased_after_a_question_and_it_is_noted(
+def test_erasure_asks_for_confirmation_and_is_recorded(
     wanda: Participation, paid: Study, ada: User, mallory: User, sign_in: SignIn
 ) -> None:
     admin, page = sign_in(ada), f"/studies/{paid.pk}/participants/{wanda.pk}/withdraw/"

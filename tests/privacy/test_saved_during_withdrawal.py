@@ -135,7 +135,7 @@ def test_an_item_leased_during_a_withdrawal_cannot_be_judged_after_it(
     assert not Label.objects.exists()
 
 
-def test_who_judges_a_text_while_its_author_withdraws_holds_nothing_up(
+def test_judging_a_text_does_not_block_its_author_s_withdrawal(
     make_study: MakeStudy, make_queue: MakeQueue, elsewhere: Elsewhere
 ) -> None:
     dialogue = talked(make_study(min_turns=2), [(True, True), (True, False)], text=SECRET)
@@ -182,7 +182,7 @@ def test_an_answer_about_a_person_is_not_saved_once_its_author_withdraws(
     assert not Label.objects.exists()
 
 
-def test_how_a_message_was_typed_is_not_noted_once_its_author_withdraws(
+def test_typing_data_are_not_saved_once_the_author_withdraws(
     meeting: tuple[Dialogue, list[SeatContext]], elsewhere: Elsewhere
 ) -> None:
     dialogue, (first, _) = meeting
@@ -197,7 +197,7 @@ def test_how_a_message_was_typed_is_not_noted_once_its_author_withdraws(
     assert not Typing.objects.exists()
 
 
-def test_a_message_to_a_chatbot_is_refused_in_words_once_its_author_withdraws(
+def test_a_message_to_a_chatbot_is_refused_once_its_author_withdraws(
     make_study: MakeStudy, elsewhere: Elsewhere
 ) -> None:
     dialogue = start_dialogue(make_study(opening_speaker="human", opening_text=""))

@@ -38,7 +38,7 @@ def text_of(client: Client, address: str) -> str:
     return b"".join(client.get(address).streaming_content).decode()  # type: ignore[attr-defined]
 
 
-def test_what_people_wrote_is_found_with_its_place(study: Study) -> None:
+def test_personal_data_are_found_with_their_place(study: Study) -> None:
     found = review_texts(study)
 
     # Of the two messages of the first conversation; its bot says the same, which is not looked through.
@@ -55,7 +55,7 @@ def test_what_people_wrote_is_found_with_its_place(study: Study) -> None:
     assert review_texts(study, after=first.after or 0).looked_through == 2
 
 
-def test_the_page_redacts_everywhere_and_takes_back(
+def test_the_page_redacts_everywhere_and_undoes_it(
     study: Study, make_queue: MakeQueue, rex: User, mallory: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     readers = make_queue()
@@ -106,7 +106,7 @@ def test_the_page_redacts_everywhere_and_takes_back(
     assert "My name is [redacted]" in text_of(client, f"/studies/{study.pk}/turns.csv")
 
 
-def test_what_came_while_the_page_was_open_was_not_looked_through(
+def test_texts_that_arrive_while_the_page_is_open_are_not_reviewed(
     study: Study, rex: User, sign_in: SignIn
 ) -> None:
     study.refresh_from_db()
@@ -118,7 +118,7 @@ def test_what_came_while_the_page_was_open_was_not_looked_through(
     assert last_review(study) is None
 
 
-def test_what_cannot_be_redacted_is_refused_in_words(study: Study, rex: User, sign_in: SignIn) -> None:
+def test_invalid_redactions_are_refused_with_an_explanation(study: Study, rex: User, sign_in: SignIn) -> None:
     page = f"/studies/{study.pk}/privacy/texts/redact/"
 
     for sent, said in (

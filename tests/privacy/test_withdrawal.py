@@ -64,7 +64,7 @@ def paid(make_study: MakeStudy) -> Study:
     )
 
 
-def test_what_somebody_said_to_a_bot_is_gone_from_reports_exports_and_judging_studies(
+def test_a_withdrawn_chat_is_gone_from_reports_exports_and_judging_studies(
     paid: Study, make_queue: MakeQueue, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     stays = talked(paid, [(True, True), (False, False)], text="Tea")
@@ -109,7 +109,7 @@ def test_what_somebody_said_to_a_bot_is_gone_from_reports_exports_and_judging_st
     assert "This conversation was withdrawn" in gone.content.decode()
 
 
-def test_of_two_people_the_others_part_stays(make_meeting: MakeMeeting) -> None:
+def test_the_partner_s_messages_stay(make_meeting: MakeMeeting) -> None:
     study = make_meeting()
     first, second = come(study), come(study)
     dialogue = create_dialogue(
@@ -139,7 +139,7 @@ def test_of_two_people_the_others_part_stays(make_meeting: MakeMeeting) -> None:
     assert not Dialogue.objects.exists()
 
 
-def test_who_withdraws_at_work_has_left(make_meeting: MakeMeeting) -> None:
+def test_withdrawing_during_the_work_ends_it(make_meeting: MakeMeeting) -> None:
     study = make_meeting()
     first, second = come(study), come(study)
     dialogue = create_dialogue(
@@ -157,7 +157,7 @@ def test_who_withdraws_at_work_has_left(make_meeting: MakeMeeting) -> None:
     assert dialogue.ending == Dialogue.Ending.PARTNER_LEFT
 
 
-def test_what_a_reader_judged_is_free_for_another(make_queue: MakeQueue) -> None:
+def test_slots_of_a_withdrawn_reader_are_free_again(make_queue: MakeQueue) -> None:
     study = make_queue(2, raters=1, batch=2)
     desk = begin(study)
     for item in judging.state(desk)["items"]:
@@ -172,7 +172,7 @@ def test_what_a_reader_judged_is_free_for_another(make_queue: MakeQueue) -> None
     assert Item.objects.filter(slots__label__answers__sensible=False).count() == 2
 
 
-def test_pay_stays_and_the_id_goes_once_it_is_paid(paid: Study, make_study: MakeStudy, rex: User) -> None:
+def test_pay_stays_and_the_id_is_erased_once_paid(paid: Study, make_study: MakeStudy, rex: User) -> None:
     arrival = Arrival("prolific", "5f00000000000000000000aa")
     dialogue = talked(paid, [(True, True)])
     own = participation_in(dialogue)
@@ -202,7 +202,7 @@ def test_pay_stays_and_the_id_goes_once_it_is_paid(paid: Study, make_study: Make
     assert Participation.objects.filter(study=paid).count() == 1
 
 
-def test_whose_ids_are_due_is_what_a_loop_over_everybody_finds(
+def test_ids_due_for_erasure_equal_those_of_a_simple_loop(
     paid: Study, make_study: MakeStudy, rex: User
 ) -> None:
     now, studies = timezone.now(), [paid, make_study({"scripty": 100}, title="Another")]
@@ -271,7 +271,7 @@ def test_erasing_twice_as_many_people_reads_about_twice_as_much(paid: Study) -> 
     assert many < 2.5 * few
 
 
-def test_ids_are_erased_when_the_time_of_the_study_is_over(paid: Study) -> None:
+def test_ids_are_erased_after_the_retention_period(paid: Study) -> None:
     Study.objects.filter(pk=paid.pk).update(retention_days=10, pay_amount=0)
     paid.refresh_from_db()
     own = participation_in(start_dialogue(paid, Arrival("url:id", "me@example.org")))
@@ -287,7 +287,7 @@ def test_ids_are_erased_when_the_time_of_the_study_is_over(paid: Study) -> None:
     assert Dialogue.objects.count() == 1
 
 
-def test_after_the_last_day_it_is_refused_in_words_and_staff_may_still_do_it(
+def test_after_the_deadline_only_staff_can_withdraw_data(
     paid: Study, rex: User, mallory: User, sign_in: SignIn
 ) -> None:
     dialogue = talked(paid, [(True, True)])
@@ -312,7 +312,7 @@ def test_after_the_last_day_it_is_refused_in_words_and_staff_may_still_do_it(
     assert "rex" in client.get(f"/studies/{paid.pk}/privacy/").content.decode()
 
 
-def test_the_own_link_shows_gives_and_withdraws_and_cannot_be_made_up(paid: Study) -> None:
+def test_the_data_link_shows_downloads_and_withdraws_and_cannot_be_forged(paid: Study) -> None:
     dialogue = talked(paid, [(True, False)], text=SECRET)
     own = participation_in(dialogue)
     someone = participation_in(talked(paid, [(True, False)], text="Not yours"))
@@ -345,7 +345,7 @@ def test_the_own_link_shows_gives_and_withdraws_and_cannot_be_made_up(paid: Stud
     assert Dialogue.objects.count() == 1
 
 
-def test_a_promise_to_people_is_not_broken_later(paid: Study, rex: User) -> None:
+def test_a_promised_retention_cannot_be_extended_later(paid: Study, rex: User) -> None:
     for field, worse, better in (("withdrawal_days", 29, 31), ("retention_days", 181, 90)):
         setattr(paid, field, worse)
         with pytest.raises(ValidationError, match="People have agreed"):

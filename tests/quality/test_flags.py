@@ -134,7 +134,7 @@ def test_an_exclusion_is_decided_with_a_reason_and_undone_and_no_label_is_lost(
     assert lines[1].endswith(",rex")
 
 
-def test_the_trail_of_decisions_never_changes(
+def test_decisions_are_never_changed_or_deleted(
     judged: tuple[Study, Participation, Participation], rex: User
 ) -> None:
     made = decisions.decide(judged[2], "reject", reason="=1+1", by=rex)
@@ -147,7 +147,7 @@ def test_the_trail_of_decisions_never_changes(
             change()
 
 
-def test_who_is_blocked_comes_into_no_study_of_that_person_until_it_is_undone(
+def test_a_blocked_worker_is_refused_by_all_studies_of_the_owner_until_undone(
     judged: tuple[Study, Participation, Participation], make_study: MakeStudy, rex: User, ada: User
 ) -> None:
     _study, _careful, careless = judged
@@ -170,7 +170,7 @@ def test_who_is_blocked_comes_into_no_study_of_that_person_until_it_is_undone(
         decisions.decide(careless, "dismiss", reason="", by=rex)
 
 
-def test_a_workers_history_tells_of_ones_own_studies_only(
+def test_a_worker_s_history_shows_only_the_user_s_studies(
     judged: tuple[Study, Participation, Participation],
     make_study: MakeStudy,
     sign_in: Callable[[User], Client],
@@ -195,7 +195,7 @@ def test_a_workers_history_tells_of_ones_own_studies_only(
     assert sign_in(mallory).get(page_of).status_code == 404
 
 
-def test_a_question_that_says_what_to_answer_is_a_check_of_attention(
+def test_a_question_that_says_what_to_answer_is_an_attention_check(
     make_study: MakeStudy, sign_in: Callable[[User], Client], rex: User
 ) -> None:
     study, client = make_study(), sign_in(rex)

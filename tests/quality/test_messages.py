@@ -18,7 +18,7 @@ def staff(rex: User) -> Client:
     return client
 
 
-def test_a_kept_message_fills_the_reasons(study: Study, staff: Client, mallory: User) -> None:
+def test_a_saved_message_fills_in_the_reason(study: Study, staff: Client, mallory: User) -> None:
     own: Participation = enter(study)
     figures = {"marked": 3, "messages": 4}
     Flag.objects.create(participation=own, kind="machine", figures=figures, found_at=timezone.now())
@@ -39,7 +39,7 @@ def test_a_kept_message_fills_the_reasons(study: Study, staff: Client, mallory: 
     assert not MessageTemplate.objects.exists()
 
 
-def test_a_message_that_cannot_be_is_refused(staff: Client) -> None:
+def test_an_invalid_message_is_refused(staff: Client) -> None:
     sent = {"kind": "thanks", "title": "Thanks", "text": "Thank you, {worker}."}
     staff.post("/messages/", sent)
 

@@ -57,7 +57,7 @@ def begun(study: Study, qualification: Qualification) -> tuple[Participation, Cl
     return participation, browser_of(participation), f"/s/{study.code}/qualification/"
 
 
-def test_who_passes_begins_and_is_known_in_another_study(
+def test_a_worker_who_passes_starts_and_need_not_repeat_it(
     make_study: MakeStudy, make_queue: MakeQueue, wanted: Qualification
 ) -> None:
     study, other = make_study(), make_queue(2)
@@ -81,7 +81,7 @@ def test_who_passes_begins_and_is_known_in_another_study(
     assert Batch.objects.filter(study=other).count() == 1
 
 
-def test_who_fails_is_screened_out_with_the_true_reason(
+def test_a_worker_who_fails_is_screened_out_with_the_reason(
     make_queue: MakeQueue, make_study: MakeStudy, wanted: Qualification
 ) -> None:
     study, other = make_queue(2), make_study()
@@ -110,7 +110,7 @@ def enter_as(worker: Worker, study: Study) -> Participation:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_tabs_have_the_tries_of_one(make_study: MakeStudy, wanted: Qualification) -> None:
+def test_two_tabs_share_the_attempts(make_study: MakeStudy, wanted: Qualification) -> None:
     study = make_study()
     qualification_tests.set_requirement(study, wanted)
     participation = enter(study)
@@ -143,13 +143,13 @@ def test_an_unanswered_question_is_no_try_and_feedback_may_be_left_out(
     assert "You are not told which ones" in tried
 
 
-def test_nobody_could_pass_more_than_there_is(wanted: Qualification) -> None:
+def test_the_pass_mark_cannot_exceed_the_questions(wanted: Qualification) -> None:
     wanted.pass_mark = 3
     with pytest.raises(ValidationError, match="Nobody could pass: 3 right answers are required"):
         qualification_tests.save_qualification(wanted)
 
 
-def test_it_stays_as_it_is_once_somebody_has_tried(wanted: Qualification) -> None:
+def test_a_qualification_with_attempts_cannot_be_changed(wanted: Qualification) -> None:
     Attempt.objects.create(
         worker=Worker.objects.create(), qualification=wanted, number=1, right=2, passed=True, given={}
     )
@@ -157,7 +157,7 @@ def test_it_stays_as_it_is_once_somebody_has_tried(wanted: Qualification) -> Non
         qualification_tests.save_qualification(wanted)
 
 
-def test_it_is_warned_of_when_the_first_ten_all_fail(
+def test_a_warning_is_shown_when_the_first_ten_fail(
     wanted: Qualification, make_study: MakeStudy, sign_in: Callable[[User], Client], rex: User
 ) -> None:
     study, client = make_study(), sign_in(rex)
@@ -193,17 +193,17 @@ def test_it_is_warned_of_when_the_first_ten_all_fail(
         ("x" * 1001, "more than 1000 characters"),
     ],
 )
-def test_questions_that_cannot_be_are_refused_in_words(text: str, says: str) -> None:
+def test_invalid_questions_are_refused_with_the_line(text: str, says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         parse_questions(text)
 
 
-def test_what_was_written_reads_the_same_again() -> None:
+def test_formatted_questions_parse_to_the_same() -> None:
     assert format_questions(parse_questions(TEXT)) == TEXT.strip()
     assert parse_questions(format_questions(parse_questions(TEXT))) == parse_questions(TEXT)
 
 
-def test_a_qualification_is_made_and_wanted_by_the_pages(
+def test_a_qualification_is_made_and_required_on_the_pages(
     sign_in: Callable[[User], Client], rex: User, mallory: User, make_study: MakeStudy
 ) -> None:
     client, study = sign_in(rex), make_study()

@@ -106,7 +106,7 @@ def test_a_finished_conversation_comes_back_though_ended_ones_take_no_turns(stud
 
 
 @pytest.mark.django_db
-def test_what_only_referred_to_it_refers_to_it_again_and_files_keep_their_bytes(
+def test_foreign_keys_are_restored_and_files_are_unchanged(
     study: Study, rex: User, mallory: User
 ) -> None:
     draft = upload(study, BytesIO(FILE), name="talk.txt", by=mallory)
@@ -151,7 +151,7 @@ def test_bundles_that_were_made_without_it_go_when_it_comes_back(
 
 
 @pytest.mark.django_db
-def test_what_stands_in_its_place_by_now_keeps_it_out_and_nothing_changes(study: Study) -> None:
+def test_a_conflicting_row_prevents_the_restore(study: Study) -> None:
     first = relaying.begin(study, system="Elsewhere", by=study.owner)
     deletion = relaying.discard(first.pk, by=study.owner)
     relaying.begin(study, system="Elsewhere", by=study.owner)

@@ -353,7 +353,7 @@ class Rates:
 
     cost: Decimal
     paid: Decimal
-    unpaid_accounts: Decimal
+    due: Decimal
     forecast: Decimal | None
     minutes: float
     is_measured: bool

@@ -40,7 +40,7 @@ class PilotProgress:
 
     size: int
     is_on: bool
-    finished_assignments: int
+    finished: int
     active: int
 
     @property
