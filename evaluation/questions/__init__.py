@@ -1,7 +1,7 @@
 """Question sets: what raters are asked, declared once for forms, validation, storage, statistics, exports.
 
-A new set is one file here with a `QuestionSet`, and its name in `QUESTION_SETS`; researchers declare theirs
-as JSON (`QuestionSet.from_json`). Everything else follows from the declaration.
+To add a set, write a file in `sets` with a `QuestionSet` and list it in `QUESTION_SETS`. Researchers declare
+sets as JSON (`QuestionSet.from_json`). Everything else follows from the declaration.
 """
 
 from collections.abc import Callable, Mapping
@@ -137,11 +137,11 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
 
 
 def question_set(key: str, declared: Callable[[str], QuestionSet | None] | None = None) -> QuestionSet:
-    """The question set with this key: one that comes with Turnwise, or one that a researcher declared.
+    """Find the question set with this key, among those of Turnwise and those that researchers declared.
 
     Args:
         key: of the set.
-        declared: gives the researchers' set with a key, or None; the caller knows where they are stored.
+        declared: function that finds a researcher's set by its key, or returns None.
 
     Raises:
         UnknownQuestionSetError: no such set; the message suggests the nearest key and lists all

@@ -1,4 +1,4 @@
-"""Which answers to a question set are accepted, and what of them is stored."""
+"""Validation of answers to a question set, and conversion to what is stored."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ def checked(questions: Sequence[Question], answers: Mapping[str, object]) -> dic
 
     A question that is not asked may be absent, None or equal to its `otherwise`; the result then holds
     `otherwise`. An optional question may be absent, None, an empty list or an empty text; the result then
-    does not have it. Several choices come back in the declared order, free text cleaned.
+    leaves it out. Several choices are returned in the declared order, free text cleaned.
 
     Args:
         questions: what was asked.
@@ -22,7 +22,7 @@ def checked(questions: Sequence[Question], answers: Mapping[str, object]) -> dic
         Answer by question key, in the order of the questions.
 
     Raises:
-        AnswersError: an unknown question, a missing answer, an answer that the question does not take, or an
+        AnswersError: an unknown question, a missing answer, an invalid answer, or an
             answer to a question that is not asked.
     """
     known = [q.key for q in questions]
@@ -53,7 +53,7 @@ def _checked(
 
 
 def _value_to_store(question: Question, answer: object) -> Answer | None:
-    """What to store of an answer; None if it says nothing."""
+    """Value to store for an answer; None for an empty answer."""
     if question.kind is Kind.TEXT:
         return _text(question, answer)
     if question.kind is Kind.SEVERAL:
@@ -77,7 +77,7 @@ def _several(question: Question, answer: object) -> list[Scalar] | None:
 def _text(question: Question, answer: object) -> str | None:
     if not isinstance(answer, str):
         raise AnswersError("wrong_value", f"Please answer “{question.wording}” in words.", question.key)
-    # One more than may be kept tells a text that is too long from one that just fits.
+    # Keep one character more than allowed, to tell texts that are too long from texts that just fit.
     text = cleaned(answer, question.longest + 1)
     if len(text) > question.longest:
         raise AnswersError(

@@ -19,12 +19,12 @@ RESERVED = frozenset(
 def faults_of_question(
     question: Question, earlier: Mapping[str, Question], *, all_known: bool
 ) -> Iterator[DeclarationError]:
-    """Problems of a question by itself and among those before it.
+    """Yield faults of a question, by itself and together with earlier questions.
 
     Args:
-        question: with fields that are valid each.
+        question: a question whose fields are valid.
         earlier: by key, the valid questions before it.
-        all_known: whether there are no others before it.
+        all_known: true if all questions before it are valid.
     """
     if question.key in earlier:
         yield DeclarationError(
@@ -119,10 +119,10 @@ def faults_of_score(
     """Problems of a score with its questions, and with the keys of the scores before it.
 
     Args:
-        score: with fields that are valid each.
+        score: a score whose fields are valid.
         questions: by key, the valid questions of the set.
         earlier: keys of the scores before it.
-        all_known: whether the set has no other questions.
+        all_known: true if all questions of the set are valid.
     """
     if score.key in earlier:
         yield DeclarationError(
@@ -185,7 +185,7 @@ def faults_of_translations(
 
 
 def texts_of(questions: Iterable[Question], examples: Iterable[Example]) -> Iterator[str]:
-    """Every text of a set that a worker reads, in English, empty ones left out."""
+    """Yield every English text of a set that workers read, except empty ones."""
     for question in questions:
         yield from filter(None, (question.wording, question.help))
         for choice in question.choices:

@@ -12,7 +12,7 @@ from evaluation.questions.translation import translated
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet(schema.Declaration):
-    """A valid declaration, and what follows from it.
+    """A valid declaration of a question set, with derived properties.
 
     Raises:
         DeclarationError: at declaration; names each field, what is wrong with it, and the cure.
@@ -27,7 +27,7 @@ class QuestionSet(schema.Declaration):
 
     @property
     def main_score(self) -> Score | None:
-        """The score that represents the set; None if only free text is asked."""
+        """Score that represents the set; None if it has only free text."""
         return self.score(self.headline) if self.headline else None
 
     @property
@@ -40,7 +40,7 @@ class QuestionSet(schema.Declaration):
         return checked(self.questions, answers)
 
     def in_language(self, language: str) -> "QuestionSet":
-        """The same set with its texts in this language, as far as they are translated; else in English."""
+        """Translate the set to a language; texts without a translation stay English."""
         return translated(self, language)
 
     def to_json(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class QuestionSet(schema.Declaration):
         return found
 
     def answered_questions(self, answers: Mapping[str, Answer]) -> Iterator[tuple[Question, Answer | None]]:
-        """Each question with its answer; None where it was not asked or not answered."""
+        """Yield each question with its answer; None if it was not asked or not answered."""
         for question in self.questions:
             is_asked = question.asked_if is None or question.asked_if.holds(answers)
             yield question, answers.get(question.key) if is_asked else None

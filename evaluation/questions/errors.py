@@ -1,9 +1,9 @@
-"""What is wrong with a declaration, or with answers, in words for those who can mend it."""
+"""Errors of declarations and of answers, in words for the people who can correct them."""
 
 from collections.abc import Iterable
 from itertools import islice
 
-# Of a declaration of a million characters nobody reads more, nor are more looked for.
+# Most faults that are searched for and reported.
 MOST_FAULTS = 100
 
 
@@ -11,10 +11,10 @@ class DeclarationError(ValueError):
     """A question set that cannot be declared.
 
     Attributes:
-        field: where, such as `questions[1].choices`.
-        problem: what is wrong, with the value.
+        field: path of the field, such as `questions[1].choices`.
+        problem: the fault, with the value.
         cure: what to do.
-        also: what else is wrong with the same declaration.
+        also: further faults of the declaration.
     """
 
     def __init__(self, field: str, problem: str, cure: str) -> None:
@@ -31,7 +31,7 @@ class DeclarationError(ValueError):
 
 
 def refuse_with(faults: Iterable[DeclarationError]) -> None:
-    """Raise the first of these with the others; nothing if there are none."""
+    """Raise the first of these faults, with the others attached; do nothing if there are none."""
     found = list(islice(faults, MOST_FAULTS))
     if found:
         found[0].also = tuple(found[1:])
@@ -39,12 +39,12 @@ def refuse_with(faults: Iterable[DeclarationError]) -> None:
 
 
 class AnswersError(ValueError):
-    """Answers that cannot be stored, explained in words fit to show to a worker.
+    """Answers that cannot be stored, explained for the worker.
 
     Attributes:
         code: `unknown_question`, `missing_answer`, `wrong_value`, `too_long` or `not_asked`.
         message: the explanation, also `str(error)`.
-        question: key of the question that is at fault.
+        question: key of the faulty question.
     """
 
     def __init__(self, code: str, message: str, question: str) -> None:

@@ -57,7 +57,7 @@ def _storable(value: object) -> object:
 
 
 def _answer(value: object) -> object:
-    """Refuse what no question takes as an answer; whether this one does is checked with its question."""
+    """Refuse values that no question accepts; a later check compares the answer with its question."""
     for each in value if isinstance(value, list | tuple) else (value,):
         if not isinstance(each, bool | int | str):
             raise DeclarationError(
@@ -67,6 +67,6 @@ def _answer(value: object) -> object:
 
 
 StoredValue = Annotated[bool | int | str, BeforeValidator(_storable)]
-"""What is stored of one choice."""
+"""Stored value of one choice."""
 GivenAnswer = Annotated[bool | int | str | list[bool | int | str], BeforeValidator(_answer)]
-"""An answer of a worked example; of several choices a list."""
+"""An answer in a worked example; a list for several choices."""

@@ -1,4 +1,4 @@
-"""What question sets are made of: questions, the answers that they take, scores, worked examples.
+"""Parts of question sets: questions with their kinds of answers, scores, worked examples.
 
 Answers are plain JSON values: true, false, a whole number or a text for one choice; a whole number for a
 scale; a list, in the declared order and without repeats, for several choices; a text for free text.
@@ -41,7 +41,7 @@ SIDES = frozenset({FIRST, SECOND})
 
 
 class Kind(StrEnum):
-    """How a question is answered."""
+    """Kind of answer to a question."""
 
     ONE = "one"
     """One of a closed list."""
@@ -63,7 +63,7 @@ class Level(StrEnum):
 
 
 class Subject(StrEnum):
-    """What a judgment is about."""
+    """Subject of a judgment."""
 
     TURN = "turn"
     RESPONSE = "response"
@@ -73,11 +73,11 @@ class Subject(StrEnum):
     CONTEXT = "context"
     """What was said before, without a response."""
     PERSON = "person"
-    """Whoever answers, before or after their work."""
+    """The worker who answers, before or after their work."""
 
 
 class Combine(StrEnum):
-    """How the terms of a score become one number."""
+    """Method to combine the terms of a score into one number."""
 
     MEAN = "mean"
     SUM = "sum"
@@ -147,14 +147,14 @@ class Condition:
     any_of: Annotated[tuple[StoredValue, ...], Field(title="after any of these answers", min_length=1)]
 
     def holds(self, answers: Mapping[str, Answer]) -> bool:
-        """Whether these answers, by key, meet it; an answer of several choices does by any of them."""
+        """True if these answers, by key, meet the condition; of several choices any may meet it."""
         given = answers.get(self.question)
         chosen = given if isinstance(given, list) else [given]
         return any(is_same(value, each) for value in self.any_of for each in chosen)
 
 
 def is_same(value: object, other: object) -> bool:
-    """Whether two answers are one and the same, of the same type: 1 is not True, "1" is not 1."""
+    """True if two answers are equal and of the same type: 1 is not True, "1" is not 1."""
     return type(value) is type(other) and value == other
 
 
@@ -220,13 +220,13 @@ class Question:
 
     @property
     def is_sided(self) -> bool:
-        """Whether it compares the two sides of a pair, in the order in which they are shown."""
+        """True if the question compares the two sides of a pair, in the order shown."""
         values = {choice.value for choice in self.choices}
         return self.kind is Kind.ONE and SIDES <= values <= SIDES | {TIED}
 
     @property
     def has_mean(self) -> bool:
-        """Whether the mean of the answers is worth a look: they are numbers in an order."""
+        """True if the mean of the answers is meaningful: they are ordered numbers."""
         return self.level in (Level.ORDINAL, Level.INTERVAL)
 
     def index_of(self, value: object) -> int | None:
@@ -277,12 +277,12 @@ class Score:
 
     @property
     def is_percent(self) -> bool:
-        """Whether it is made of shares, which are shown in percent; else of points."""
+        """True if the score consists of shares, shown in percent; otherwise it consists of points."""
         return all(term.choice is not None for term in self.terms)
 
     @property
     def factor(self) -> int:
-        """From values to what is shown: shares in [0, 1] are shown in percent."""
+        """Factor from values to shown values: 100 for shares, which are shown in percent, else 1."""
         return 100 if self.is_percent else 1
 
 

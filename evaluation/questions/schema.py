@@ -273,7 +273,7 @@ def from_json(declared: object) -> Declaration:
 
 
 def _cleaned(value: object) -> object:
-    """The same JSON value, every text cleaned as those of bots and workers are."""
+    """Clean every text of a JSON value."""
     if isinstance(value, str):
         return cleaned(value, _TEXT)
     if isinstance(value, Mapping):

@@ -1,10 +1,8 @@
-"""Values of the scores of a question set for each label.
+"""Answers as numbers, and the values of a question set's scores for each label.
 
-Answers as numbers, one column for each question, so that a million of them are one array.
-
-An answer that is a number or yes or no is that number, 1 or 0. One of several names is the number of its
-choice, from 0. A list of choices is the sum of 2 to the power of their numbers, which a double holds exactly
-for as many choices as may be declared. No answer is NaN; so is free text.
+A number stays a number, and yes or no is 1 or 0. A name is coded as the number of its choice, from 0. A list
+of choices is the sum of 2 to the power of their numbers, exact in a double for all permitted numbers of
+choices. Free text and missing answers are NaN.
 """
 
 import math
@@ -37,13 +35,13 @@ def coded_answers(question: Question, answers: Iterable[Answer | None]) -> NDArr
     """Stored answers as numbers.
 
     Returns:
-        (n,) as `coded_answer` has each, which also says what raises `ValueError`.
+        (n,) numbers as from `coded_answer`, which also documents `ValueError`.
     """
     return np.array([coded_answer(question, answer) for answer in answers], dtype=np.float64)
 
 
 def has_choice(question: Question, codes: NDArray[np.float64], choice: Scalar) -> NDArray[np.float64]:
-    """Who chose this.
+    """Find the labels with a choice.
 
     Args:
         question: with choices, of which one or several may be given.
@@ -70,12 +68,12 @@ def _number_of(question: Question, value: Scalar) -> int:
 def score_values(
     questions: Declaration, score: Score, answers: Mapping[str, NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """The score of each label: a share in [0, 1], or points.
+    """Compute the score of each label: a share in [0, 1], or points.
 
     Args:
-        questions: what was asked.
+        questions: the question set.
         score: one of its scores.
-        answers: by question key, (n,) the answers as numbers of `coding`; NaN where there is none.
+        answers: by question key, (n,) results of `coded_answers`.
 
     Returns:
         (n,) numbers; NaN where an answer is missing.
@@ -93,7 +91,7 @@ def term_values(
     Args:
         questions: to which the score belongs.
         score: its terms are combined later.
-        answers: by question, (n,) as `coding.coded_answers` gives them.
+        answers: by question key, (n,) results of `coded_answers`.
 
     Returns:
         For each term (n,): shares in [0, 1], or points; NaN where there is no answer.

@@ -16,13 +16,13 @@ D = TypeVar("D", bound=Declaration)
 
 @cache
 def shipped_translations() -> Mapping[str, Mapping[str, str]]:
-    """By language code, by English text, what the sets that come with Turnwise say."""
+    """Translations of the sets that come with Turnwise, by language code, by English text."""
     files = sorted((Path(__file__).parent / "languages").glob("*.json"))
     return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
 
 def in_every_language(questions: D) -> D:
-    """A set that comes with Turnwise, with the translations that come with it."""
+    """Add the shipped translations to a set that comes with Turnwise."""
     own = [*dict.fromkeys(texts_of(questions.questions, questions.examples))]
     said = {
         language: {text: texts[text] for text in own if text in texts}
@@ -32,14 +32,14 @@ def in_every_language(questions: D) -> D:
 
 
 def example_in(example: Example, language: str) -> Example:
-    """A worked example that comes with Turnwise in this language; as `translated`."""
+    """Translate a worked example that comes with Turnwise; languages as in `translated`."""
     shipped = shipped_translations()
     texts = {**shipped.get(language.split("-")[0], {}), **shipped.get(language, {})}
     return _example(example, lambda english: texts.get(english, english))
 
 
 def translated(questions: D, language: str) -> D:
-    """The same set with what a worker reads in `language`, text by text; what is missing stays English.
+    """Translate the texts that workers read; texts without a translation stay English.
 
     A regional variant such as `pt-BR` falls back to `pt` first. The set no longer has translations.
     """

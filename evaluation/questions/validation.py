@@ -65,7 +65,7 @@ def _joined(where: str, field: str) -> str:
 
 
 def _follows(error: ErrorDetails) -> bool:
-    """Whether a list is called too short only because pydantic did not count its invalid members."""
+    """True if a list is reported as too short only because pydantic did not count its invalid members."""
     given = error["input"]
     return error["type"] == "too_short" and isinstance(given, list | tuple) and bool(given)
 
@@ -129,7 +129,7 @@ def described(schema: Mapping[str, Any], path: Sequence[str | int]) -> Mapping[s
 
 
 def _target(schema: Mapping[str, Any], found: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same description with the properties of its members, or of the part to which it refers."""
+    """Add to a description the properties of its members, or of the part to which it refers."""
     inner = found.get("items") or next((each for each in found.get("anyOf", ()) if "$ref" in each), None)
     if inner is None and "$ref" in found:
         inner = schema["$defs"][found["$ref"].rpartition("/")[2]]

@@ -22,11 +22,11 @@ FEWEST_ANSWERS = 5
 """With fewer answers a median says little: anyone presses a button too early once or twice."""
 
 FASTEST_ANSWER_MS = 1000.0
-"""Adults read four words a second (Brysbaert 2019: 238 a minute), and a reply has about ten. Workers who answer
-most questions within a second of seeing the reply have not read most replies."""
+"""Adults read four words a second (Brysbaert 2019: 238 a minute), and a reply has about ten. Workers who
+answer most questions within a second of seeing the reply have not read most replies."""
 
 FASTEST_MESSAGE_SECONDS = 3.0
-"""Fewest seconds of a conversation per message, for reading the reply, judging it and writing the next message.
+"""Fewest seconds per message of a conversation, for reading the reply, judging it and writing the next one.
 People type 52 words a minute (Dhakal et al. 2018, 168,000 people), so three words alone take longer."""
 
 FEWEST_SAME_MESSAGES = 4
@@ -40,8 +40,8 @@ CHANCE_OF_SAME_ANSWERS = 0.001
 this rare among people who answer about the same bots like the others."""
 
 MOST_AT_AN_ADDRESS = 2
-"""Two people of a household share a network address, and so do many at a university or behind a phone network:
-this is the weakest sign."""
+"""Two people of a household share a network address, and so do many at a university or behind a phone
+network: this is the weakest sign."""
 
 
 @dataclass(frozen=True, slots=True)

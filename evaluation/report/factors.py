@@ -1,4 +1,4 @@
-"""Effects of factors: facets of bots (means, analysis of variance), rater scale, and biases in pairs. Pure."""
+"""Effects of factors: facets of bots (means, analysis of variance), rater scale, biases in pairs. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import replace

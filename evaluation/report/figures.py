@@ -28,7 +28,7 @@ def text_questions(questions: QuestionSet) -> list[Question]:
 
 
 def columns_of(questions: QuestionSet) -> list[dict[str, Any]]:
-    """Describe the declared scores, as stored: key, title, percent or not, and the shown ends of the scale."""
+    """Describe the declared scores, as stored: key, title, percent or not, shown ends of the scale."""
     return [
         {
             "key": score.key,

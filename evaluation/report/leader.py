@@ -81,7 +81,7 @@ def _lead(pair: Row, leader: str, terms: Terms) -> dict[str, Any]:
 
 
 MOST = 2_000
-"""Most units of a sequential comparison: each takes a step over a grid, and larger studies are not stopped early."""
+"""Most units of a sequential comparison: each takes a step, and larger studies are not stopped early."""
 THIRD_RATER = (
     "A further rater judges what two answer differently, so who comes later gets the harder items, and the "
     "lead among them is another than among all."
@@ -218,7 +218,7 @@ def _rater_leads(
 def _of_conversations(
     judged: Judged, values: FloatArray, ends: tuple[str, str], level: float
 ) -> tuple[_IntervalOrReason, int]:
-    """Sequential interval from each worker's first conversation with either system, paired in order of start."""
+    """Sequential interval from each worker's first conversation with either system, in order of start."""
     known = np.isin(judged.bot, ends) & ~np.isnan(values)
     of_both, values = judged.where(known), values[known]
     first = np.full(len(of_both.raters), np.iinfo(np.int64).max)

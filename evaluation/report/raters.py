@@ -17,7 +17,7 @@ from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray
 
 LOW = 0.4
-"""Kappa below which a figure is marked as low; the paper of Topical-Chat withheld results with .29 and .27."""
+"""Kappa below which a figure is marked as low; the paper of Topical-Chat withheld results of .29 and .27."""
 MOST_FOR_COHEN = 20
 """Most raters for Cohen's kappa of every two."""
 _ALONE = "Nothing was labelled by two or more workers, so their agreement cannot be told."

@@ -1,0 +1,1 @@
+"""The question sets that come with Turnwise."""

@@ -1,4 +1,4 @@
-"""Whether a context is fit for a benchmark that systems are to answer, and anybody may read."""
+"""Question set on the fitness of a context for a public benchmark."""
 
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.parts import Condition, Example, Question, Score, Subject, Term

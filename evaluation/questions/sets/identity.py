@@ -1,7 +1,4 @@
-"""What a reply to "are you a robot?" does: the group, then the kind.
-
-What a reply makes one think of whoever gave it, and why.
-"""
+"""Question sets on replies to "are you a robot?": group and kind of the reply, and its impression."""
 
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.parts import Choice, Condition, Example, Kind, Question, Scale, Score, Subject, Term

@@ -7,7 +7,7 @@ _UNDISCLOSED = Choice("undisclosed", "I would rather not say")
 
 
 def _one(key: str, wording: str, *choices: Choice, help_text: str = "") -> Question:
-    """A question with a list; nobody has to tell."""
+    """Make a question with a list of choices and the choice not to say."""
     return Question(key=key, wording=wording, help=help_text, choices=(*choices, _UNDISCLOSED))
 
 

@@ -1,9 +1,7 @@
-"""Which of two is better, or neither.
+"""Question sets on which of two is better, with training questions whose answers are beyond doubt.
 
-Training questions: things to judge whose answers are beyond doubt, in our own words.
-
-Whoever is to judge answers all of them rightly first, where a study asks for it. A set that researchers
-declare is trained by its worked examples but the first, which stays one.
+If a study requires training, raters must first answer all training questions rightly. For a set declared by
+researchers, the worked examples after the first are the training questions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +29,7 @@ def _preference(key: str, wording: str, help_text: str) -> Question:
 
 
 def _shares(questions: Iterable[Question]) -> tuple[Score, ...]:
-    """How often each side is preferred, and neither; with names short enough for a table of all of them."""
+    """Scores for the share of each choice, with titles short enough for one table."""
     return tuple(
         Score(
             f"{each.key}.{number}",
@@ -104,7 +102,7 @@ PREFERENCES = QuestionSet(
 
 
 def _compared(said: str, first: str, second: str, answers: tuple[str, ...], why: str) -> tuple[Example, ...]:
-    """The same pair for each set of preferences: the first answer is about the whole."""
+    """Make a training pair for each preference set; the first answer is about the whole."""
     return tuple(
         Example(
             context=(("You", said),),
@@ -152,13 +150,13 @@ TRAINING: Mapping[str, tuple[Example, ...]] = {
 
 
 def training_of(questions: QuestionSet, language: str = "en") -> tuple[Example, ...]:
-    """The training questions of a set, which is in this language itself; none if it has none."""
+    """Training questions of a set that is already in this language."""
     if questions.key not in TRAINING:
         return questions.examples[1:]
     return tuple(example_in(example, language) for example in TRAINING[questions.key])
 
 
 def wrong_in(example: Example, questions: QuestionSet, answers: Mapping[str, object]) -> list[str]:
-    """Keys of the questions that are answered otherwise than in the example, or not at all."""
+    """Keys of the questions with a wrong answer or none, compared with the example."""
     right = questions.check(example.answers)
     return [key for key, answer in right.items() if answers.get(key) != answer]

@@ -1,9 +1,4 @@
-"""Whether a person would have said it.
-
-Five ratings of a whole conversation, their sum, and a comment.
-
-A thumb up or down for a reply, which nobody has to give.
-"""
+"""Question sets with ratings: human-likeness, five ratings of a conversation, optional votes on replies."""
 
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.parts import Choice, Combine, Example, Kind, Question, Scale, Score, Subject, Term

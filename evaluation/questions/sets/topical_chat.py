@@ -1,4 +1,4 @@
-"""What people who talk about something they have read say of each message and of the whole."""
+"""Question sets of Topical-Chat: messages, the conversation, and responses that use knowledge."""
 
 from evaluation.questions.declarations import QuestionSet
 from evaluation.questions.parts import Choice, Kind, Question, Score, Subject, Term

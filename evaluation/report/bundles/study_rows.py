@@ -213,7 +213,7 @@ def _number_of_partner(label: Row, conversation: Row) -> int:
 
 
 def _refuse_strays(bundle: BundleFiles, about: Row, labels: Sequence[Row], transcripts: _Transcripts) -> None:
-    """Refuse labels of turns that are neither a bot's nor a partner's, unless people judge their own turns."""
+    """Refuse labels of turns of neither a bot nor a partner, unless people judge their own turns."""
     if any(ask["about"] == "own_turn" for ask in about["asks"]):
         return
     for label in labels:

@@ -1,4 +1,4 @@
-"""Scores of responses by kind of context, the hardest contexts, and files of the responses to one context. Pure."""
+"""Scores of responses by kind of context, the hardest contexts, files of one context's responses. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -223,7 +223,7 @@ def _row(questions: QuestionSet, said: JudgedResponse, redacted: Redactor) -> di
 
 
 def as_latex(asks: AnsweredAsks, key: str, turns: Sequence[str], redacted: Redactor) -> str:
-    """Write a LaTeX table for each ask: the context above its responses with scores; arguments as `as_csv`."""
+    """Write a LaTeX table for each ask: the context above its scored responses; arguments as `as_csv`."""
     return "\n".join(_table(questions, said, key, turns, redacted) for questions, said in asks)
 
 
@@ -258,7 +258,7 @@ FILES: Mapping[str, tuple[FileMaker, str]] = {
 
 
 def _speakers(turns: int) -> list[str]:
-    """Speakers of the turns of a context; the last turn is always the partner's (A), whom the system answers."""
+    """Speakers of the turns of a context; the last turn, which systems answer, is the partner's (A)."""
     return ["A" if (turns - n) % 2 else "B" for n in range(turns)]
 
 

@@ -1,4 +1,4 @@
-"""Figures of a study of conversations, including figures by turn of all, the best and the worst conversations.
+"""Figures of a study of conversations, also by turn for all, the best and the worst conversations.
 
 By-turn figures follow Ghandeharioun et al. 2019, arXiv:1906.09308, figure 3: votes, words, sentiment and
 coherence by turn of the 100 conversations with the highest and the 100 with the lowest ratings. Pure.

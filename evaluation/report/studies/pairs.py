@@ -112,7 +112,7 @@ class AskOfPairs:
 
 
 def pair_result(asks: Sequence[AskOfPairs], *, plan: AnalysisPlan | None = None) -> dict[str, Any]:
-    """Compute the report of a study of pairs: figures of the first ask, and of further asks under `beside`."""
+    """Compute the report of a study of pairs: figures of the first ask, further asks under `beside`."""
     first, *others = asks
     arrivals = arrivals_of([each.found for each in asks])
     result = pair_figures(first.questions, first.found, arrivals, plan=plan)
