@@ -125,7 +125,7 @@ class Crowd:
 
     Attributes:
         plan: dealt answers of the report's first ask; None if nothing is judged.
-        seats: profile of each worker, in the order in which they start.
+        profiles: profile of each worker, in the order in which they start.
         late: numbers of the workers who start after the others have finished.
         late_notice: message before these start, because they may take a while.
         worker: makes the worker with this number and profile.
@@ -136,7 +136,7 @@ class Crowd:
     """
 
     plan: Plan | None
-    worker_profiles: Sequence[WorkerProfile]
+    profiles: Sequence[WorkerProfile]
     late: set[int]
     worker: Callable[[int, WorkerProfile], SimulatedWorker]
     raters: int = 1

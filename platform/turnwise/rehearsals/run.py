@@ -84,7 +84,7 @@ def _report_result(rehearsal: Study, say: Say) -> Mapping[str, Any]:
 
 
 def _describe_expected_alphas(crowd: Crowd, plan: Plan) -> str:
-    kinds = Counter(seat.kind for seat in crowd.seats)
+    kinds = Counter(profile.kind for profile in crowd.profiles)
     all_of_them = sum(batch_share(kind) * come for kind, come in kinds.items())
     shares = {kind: batch_share(kind) * come / all_of_them for kind, come in kinds.items()}
     each = [
@@ -104,12 +104,12 @@ async def _send_workers(
     rehearsal: Study, crowd: Crowd, people: SelfReports, at_once: int, say: Say
 ) -> list[Work]:
     room = asyncio.Semaphore(at_once)
-    everybody, began = set(range(len(crowd.seats))), time.monotonic()
+    everybody, began = set(range(len(crowd.profiles))), time.monotonic()
     done: list[Work] = []
 
     async def took_part(number: int) -> None:
-        kind = crowd.seats[number].kind
-        worker = crowd.worker(number, crowd.seats[number])
+        kind = crowd.profiles[number].kind
+        worker = crowd.worker(number, crowd.profiles[number])
         worker.people = people
         async with room:
             try:
