@@ -10,7 +10,7 @@ from turnwise.contexts.models import ContextSetVersion
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item, JudgingPlan
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.services import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
@@ -52,7 +52,7 @@ def judging_with_two_sets(owner: User, contexts: ContextSetVersion, make_run: Ma
     return set_state(study.pk, Study.State.OPEN)
 
 
-def judge_all(desk: Desk, answers: dict[str, dict[str, Any]] = ANSWERS) -> list[Item]:
+def judge_all(desk: RaterSession, answers: dict[str, dict[str, Any]] = ANSWERS) -> list[Item]:
     """Judge until nothing is before this worker, each item by its own questions; the items in their order."""
     done = []
     while keys := held(desk):

@@ -13,7 +13,7 @@ from turnwise.accounts.models import User
 from turnwise.contexts import services
 from turnwise.contexts.files import parse
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
-from turnwise.contexts.reading import parsed_apart, parsed_from
+from turnwise.contexts.reading import parse_in_subprocess, parsed_from_json
 
 SignIn = Callable[[User], Client]
 
@@ -246,7 +246,9 @@ def test_another_process_reads_contexts_as_this_one_does(ending: str) -> None:
         "txt": "A: Hi\nB: Ho\n\nA: Hi\nA: Ho\n",
     }[ending]
 
-    assert parsed_from(parsed_apart(text, ending, language="pt-BR")) == parse(text, ending, language="pt-BR")
+    assert parsed_from_json(parse_in_subprocess(text, ending, language="pt-BR")) == parse(
+        text, ending, language="pt-BR"
+    )
 
 
 def test_a_preview_that_another_version_kept_is_gone_in_words(

@@ -15,7 +15,7 @@ from tests.desks import begin, held
 from tests.live.conftest import query, until_a_batch_waits_for_a_row
 from turnwise.judging.models import Slot
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk, Judged
+from turnwise.judging.queue.rater_session import RaterSession, SavedJudgment
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study
@@ -31,31 +31,29 @@ def queue(make_queue: MakeQueue) -> Study:
 
 
 @pytest.fixture
-def desks(queue: Study) -> list[Desk]:
+def desks(queue: Study) -> list[RaterSession]:
     """Four raters, each with three items before them."""
     return [begin(queue) for _ in range(4)]
 
 
-def judge(first: list[tuple[Desk, UUID]]) -> list[asyncio.Task[Judged]]:
+def judge(first: list[tuple[RaterSession, UUID]]) -> list[asyncio.Task[SavedJudgment]]:
     """Each of these raters judges this item."""
-    return [
-        asyncio.create_task(judging.judge_among_others(desk, key=key, answers=YES)) for desk, key in first
-    ]
+    return [asyncio.create_task(judging.judge_batched(desk, key=key, answers=YES)) for desk, key in first]
 
 
 @pytest.fixture
-def first(desks: list[Desk]) -> list[tuple[Desk, UUID]]:
+def first(desks: list[RaterSession]) -> list[tuple[RaterSession, UUID]]:
     """Each rater with the first item before them."""
     return [(desk, UUID(held(desk)[0])) for desk in desks]
 
 
 @sync_to_async
-def before(desks: list[Desk]) -> list[list[str]]:
+def before(desks: list[RaterSession]) -> list[list[str]]:
     return [held(desk) for desk in desks]
 
 
 @contextmanager
-def row_held(desk: Desk) -> Iterator[None]:
+def row_held(desk: RaterSession) -> Iterator[None]:
     """Somebody else holds the row of this rater's batch."""
     other = psycopg2.connect(**connections["default"].get_connection_params())
     with other.cursor() as cursor:
@@ -65,7 +63,7 @@ def row_held(desk: Desk) -> Iterator[None]:
 
 
 async def test_raters_who_judge_at_the_same_moment_share_a_commit(
-    desks: list[Desk], first: list[tuple[Desk, UUID]]
+    desks: list[RaterSession], first: list[tuple[RaterSession, UUID]]
 ) -> None:
     earlier = await before(desks)
 
@@ -79,9 +77,11 @@ async def test_raters_who_judge_at_the_same_moment_share_a_commit(
     assert await Slot.objects.filter(batch__isnull=False).acount() == 4 * 4
 
 
-async def test_an_item_that_is_gone_is_the_matter_of_its_rater_alone(first: list[tuple[Desk, UUID]]) -> None:
+async def test_an_item_that_is_gone_is_the_matter_of_its_rater_alone(
+    first: list[tuple[RaterSession, UUID]],
+) -> None:
     unknown = UUID(bytes=b"\0" + uuid4().bytes[1:])  # names of items begin with the number of the ask
-    gone = judging.judge_among_others(first[1][0], key=unknown, answers=YES)
+    gone = judging.judge_batched(first[1][0], key=unknown, answers=YES)
 
     came = await asyncio.gather(*judge(first), gone, return_exceptions=True)
 
@@ -89,7 +89,7 @@ async def test_an_item_that_is_gone_is_the_matter_of_its_rater_alone(first: list
     assert await Label.objects.acount() == 4
 
 
-async def test_who_waits_for_a_held_row_holds_up_nobody_else(first: list[tuple[Desk, UUID]]) -> None:
+async def test_who_waits_for_a_held_row_holds_up_nobody_else(first: list[tuple[RaterSession, UUID]]) -> None:
     with row_held(first[0][0]):
         held_up, *others = judge(first)
         async with asyncio.timeout(120):
@@ -100,7 +100,9 @@ async def test_who_waits_for_a_held_row_holds_up_nobody_else(first: list[tuple[D
     assert await Label.objects.acount() == 4
 
 
-async def test_a_line_lost_in_the_middle_loses_and_doubles_nothing(first: list[tuple[Desk, UUID]]) -> None:
+async def test_a_line_lost_in_the_middle_loses_and_doubles_nothing(
+    first: list[tuple[RaterSession, UUID]],
+) -> None:
     with row_held(first[1][0]):
         under_way = judge(first)
         await query("SELECT pg_terminate_backend(%s)", await until_a_batch_waits_for_a_row())
@@ -111,7 +113,7 @@ async def test_a_line_lost_in_the_middle_loses_and_doubles_nothing(first: list[t
 
 
 async def test_said_again_all_that_is_held_is_told(
-    first: list[tuple[Desk, UUID]],
+    first: list[tuple[RaterSession, UUID]],
 ) -> None:
     """As after a line that was lost behind the commit: the page never heard what was leased to it."""
     await asyncio.gather(*judge(first[:1]))

@@ -29,7 +29,7 @@ from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Batch, Battery, Slot
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk, Judged
+from turnwise.judging.queue.rater_session import RaterSession, SavedJudgment
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study
@@ -67,7 +67,7 @@ def rating(points: int) -> dict[str, object]:
     return {"appropriate": points, "trustworthy": points, "friendly": points}
 
 
-def judge_next(desk: Desk, points: int | None = None) -> Judged:
+def judge_next(desk: RaterSession, points: int | None = None) -> SavedJudgment:
     shown = judging.state(desk)["items"][0]
     system = Slot.objects.get(batch=desk.batch_id, key=shown["key"]).item.response
     assert system
@@ -76,13 +76,13 @@ def judge_next(desk: Desk, points: int | None = None) -> Judged:
     return judging.judge(desk, key=UUID(shown["key"]), answers=answers)
 
 
-def judge_all(desk: Desk, points: int | None = None) -> None:
+def judge_all(desk: RaterSession, points: int | None = None) -> None:
     while judging.state(desk)["items"]:
         judge_next(desk, points)
     judging.finish(desk)
 
 
-def leave(desk: Desk) -> None:
+def leave(desk: RaterSession) -> None:
     Slot.objects.filter(batch=desk.batch_id, label=None).update(
         leased_until=timezone.now() - timedelta(seconds=1)
     )

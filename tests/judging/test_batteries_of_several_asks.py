@@ -17,23 +17,23 @@ from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.exports.bundle import write_bundle
-from turnwise.judging.batteries.battery_rules import battery_of, rules_in_words
+from turnwise.judging.batteries.battery_rules import battery_of, rule_sentences
 from turnwise.judging.items import subjects
 from turnwise.judging.items.removal import take_out
 from turnwise.judging.models import Batch, Battery, Slot
-from turnwise.judging.queries import shares
+from turnwise.judging.queries import workloads
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.questions.services import create_set
-from turnwise.studies.asks import About, Asked
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Study
 from turnwise.studies.services import ask, set_state
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-IMPRESSION = Asked("reply-impression", About.RESPONSE)
+IMPRESSION = AskSpec("reply-impression", About.RESPONSE)
 RATINGS = ("appropriate", "trustworthy", "friendly")
 
 
@@ -56,11 +56,11 @@ def test_what_one_worker_does_is_a_battery_of_each_ask(opened: Study) -> None:
     assert dealt
 
     # Two targets, four fillers and one of these again, by each of two sets of questions.
-    assert list(shares(Study.objects.filter(pk=opened.pk))) == [(opened.pk, 14, 1)]
+    assert list(workloads(Study.objects.filter(pk=opened.pk))) == [(opened.pk, 14, 1)]
     assert dealt.size == 14
 
 
-def finish(study: Study, points: int) -> Desk:
+def finish(study: Study, points: int) -> RaterSession:
     """Somebody judges their whole battery: what denies as 2, else so many points; all but that is human."""
     desk = begin(study)
     while keys := held(desk):
@@ -174,7 +174,7 @@ def test_the_page_shows_what_the_first_worker_gets_by_each_ask(
     assert "A battery of 7" in queue
     assert "judged with each set of questions" in queue
     assert "14 items = 42 judgments" in " ".join(queue.split())
-    assert rules_in_words(battery(study)) == ["The sum of the ratings has a standard deviation below 2."]
+    assert rule_sentences(battery(study)) == ["The sum of the ratings has a standard deviation below 2."]
 
 
 def test_other_asks_deal_a_draft_anew(study: Study) -> None:
@@ -211,7 +211,7 @@ def test_contexts_and_replies_make_no_battery_and_the_page_says_so_before_anythi
     study: Study, rex: User, sign_in: SignIn
 ) -> None:
     create_set(OPEN, owner=rex)
-    ask(study.pk, [IMPRESSION, Asked("open-v1", About.CONTEXT)])
+    ask(study.pk, [IMPRESSION, AskSpec("open-v1", About.CONTEXT)])
     cure = "Make a study for each, or let workers judge items as they come."
 
     page = sign_in(rex).get(f"/studies/{study.pk}/queue/battery/").content.decode()
@@ -245,7 +245,7 @@ def test_replies_and_whole_conversations_are_composed_each_by_themselves(
     talks = make_study({"alpha": 3, "beta": 3}, min_turns=4)
     for _ in range(6):
         talked(talks, [(True, True)] * 2)
-    study = asking(rex, Asked("ssa", About.RESPONSE), LIKERT)
+    study = asking(rex, AskSpec("ssa", About.RESPONSE), LIKERT)
     subjects.add_turns(study, talks, language="en")
     subjects.add_dialogues(study, talks, language="en")
     systems = sorted(talks.study_bots.values_list("bot__title", flat=True))

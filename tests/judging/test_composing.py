@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.judging.batteries.battery_sampling import APART, Member, Recipe, compose
+from turnwise.judging.batteries.battery_sampling import MIN_GAP, Member, Recipe, compose
 
 MILLION = 1_000_000
 
@@ -39,7 +39,7 @@ def test_a_battery_has_one_of_each_target_the_fillers_and_one_of_them_twice() ->
         first, second = (
             place for place, card in enumerate(deck) if fillers[card.item] == 2 and card.item >= 10_000
         )
-        assert second - first > APART
+        assert second - first > MIN_GAP
         assert [deck[place].occasion for place in (first, second)] == [1, 2]
         assert sum(card.occasion for card in deck) == 21
 

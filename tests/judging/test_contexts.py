@@ -23,12 +23,12 @@ from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
 from turnwise.judging.items import subjects
-from turnwise.judging.items.item_selection import Contexts, contexts_of
+from turnwise.judging.items.item_selection import ContextSample, select_contexts
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
 from turnwise.judging.queue import services as judging
-from turnwise.judging.readers.second_group import add_drawn, beside_each_other, groups_of
+from turnwise.judging.readers.second_group import add_sample, compare_groups, other_groups_of
 from turnwise.labels.models import Label
-from turnwise.privacy.stored_data import stored_of
+from turnwise.privacy.stored_data import stored_data_of
 from turnwise.questions.services import create_set
 from turnwise.studies.asks import About, Party
 from turnwise.studies.models import Study
@@ -54,7 +54,7 @@ def version(rex: User) -> ContextSetVersion:
 def queue(make_queue: MakeQueue, rex: User, version: ContextSetVersion) -> Study:
     """Two readers are wanted for each of the three contexts in English."""
     study = make_queue(raters=2, question_set=create_set(OPEN, owner=rex).key, protocol="")
-    subjects.add(contexts_of(study, version))
+    subjects.add_selection(select_contexts(study, version))
     return study
 
 
@@ -102,7 +102,7 @@ def test_whoever_judged_it_in_another_study_is_not_given_it_again(
     judged: Study, make_queue: MakeQueue, version: ContextSetVersion
 ) -> None:
     again = make_queue(raters=2, question_set="open-v1", protocol="")
-    subjects.add(contexts_of(again, version))
+    subjects.add_selection(select_contexts(again, version))
     known = Label.objects.order_by("pk")[0].rater
     desk = begin(again)
     assert len(held(desk)) == 3
@@ -128,26 +128,30 @@ def _fields(label: Label) -> dict[str, Any]:
 def test_adding_again_adds_what_is_new_and_a_draw_is_the_same_each_time(
     make_queue: MakeQueue, queue: Study, version: ContextSetVersion
 ) -> None:
-    assert contexts_of(queue, version).counted() == subjects.add(contexts_of(queue, version)) == 0
+    assert (
+        select_contexts(queue, version).counted()
+        == subjects.add_selection(select_contexts(queue, version))
+        == 0
+    )
 
     some = make_queue(question_set="open-v1", protocol="")
-    assert contexts_of(some, version, Contexts(2, seed=7)).counted() == 2
-    subjects.add(contexts_of(some, version, Contexts(2, seed=7)))
+    assert select_contexts(some, version, ContextSample(2, seed=7)).counted() == 2
+    subjects.add_selection(select_contexts(some, version, ContextSample(2, seed=7)))
     by_digest = sorted(("c1", "c2", "c3"), key=lambda key: md5(f"{key} 7".encode()).hexdigest())
     assert {*some.items.values_list("context__key", flat=True)} == {*by_digest[:2]}
     # Those that are there come first, whatever the seed: a larger draw adds the third alone.
-    assert subjects.add(contexts_of(some, version, Contexts(3, seed=99))) == 1
+    assert subjects.add_selection(select_contexts(some, version, ContextSample(3, seed=99))) == 1
     assert [row["version"] for row in JudgingPlan.objects.get(study=some).draws] == ["Four, version 1"] * 2
 
 
 def test_what_cannot_be_added_is_said(
     queue: Study, make_queue: MakeQueue, version: ContextSetVersion
 ) -> None:
-    wanted = Contexts(2, categories=("feelings",))
+    wanted = ContextSample(2, categories=("feelings",))
     with pytest.raises(ValidationError, match="2 contexts are wanted, and “Four, version 1” has 1 that fit"):
-        contexts_of(queue, version, wanted)
+        select_contexts(queue, version, wanted)
     with pytest.raises(ValidationError, match="cannot be asked about contexts"):
-        contexts_of(make_queue(), version)
+        select_contexts(make_queue(), version)
 
 
 def test_the_queue_s_page_adds_contexts_and_says_before_what_comes(
@@ -213,18 +217,18 @@ def test_the_export_says_that_a_label_is_of_a_context(judged: Study, rex: User, 
 def test_a_rater_s_own_data_name_the_context(judged: Study) -> None:
     participation = judged.participations.order_by("pk")[0]
 
-    told = stored_of(participation)["answers"]
+    told = stored_data_of(participation)["answers"]
 
     assert sorted(each["about"] for each in told) == [f"Question {n}?" for n in (1, 2, 3)]
 
 
 def test_a_second_group_judges_the_same_contexts(judged: Study, make_queue: MakeQueue) -> None:
     second = make_queue(raters=1, question_set="open-v1", protocol="")
-    assert add_drawn(second, judged, number=2, seed=1, language="en").items == 2
+    assert add_sample(second, judged, number=2, seed=1, language="en").items == 2
     judge_all(second, dict.fromkeys(("c1", "c2", "c3"), True))
 
-    assert groups_of(judged) == [second.pk]
-    ((found,),) = (of.systems for of in beside_each_other(judged, second))
+    assert other_groups_of(judged) == [second.pk]
+    ((found,),) = (of.systems for of in compare_groups(judged, second))
     assert (found["system"], found["items"]) == ("Four, version 1", 2)
     assert found["scores"][0]["second"]["value"] == 100
 
@@ -242,7 +246,7 @@ def test_what_a_context_has_to_read_stands_beside_it(make_queue: MakeQueue, rex:
     JudgingPlan.objects.filter(study=study).update(shows_reading=True)
     own = ContextSet.objects.create(name="known", title="Known", licence="CC0", owner=rex)
     row = ContextRow(1, "c1", ("Tell me of bees.",), "", "en", False, "", material=("Bees dance.",))
-    subjects.add(contexts_of(study, import_version(own, [row], origin="test")))
+    subjects.add_selection(select_contexts(study, import_version(own, [row], origin="test")))
 
     (item,) = judging.state(begin(study))["items"]
 

@@ -25,11 +25,11 @@ from turnwise.crowd.places import pilot
 from turnwise.judging.gold import gold_items
 from turnwise.judging.gold.gold_items import Gold
 from turnwise.judging.items import removal, subjects
-from turnwise.judging.items.item_selection import contexts_of
+from turnwise.judging.items.item_selection import select_contexts
 from turnwise.judging.models import Battery, JudgingPlan, Slot
 from turnwise.judging.queries import system_counts
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.studies.models import Study
 from turnwise.studies.queries import counts_of
 from turnwise.studies.services import set_state
@@ -60,13 +60,13 @@ def make_judged(make_queue: MakeQueue, rex: User) -> MakeQueue:
     def make(sets: Mapping[str, int], **fields: object) -> Study:
         study = make_queue(question_set="context-fitness", protocol="", **fields)
         for name, number in sets.items():
-            subjects.add(contexts_of(study, version_of(rex, name, number)))
+            subjects.add_selection(select_contexts(study, version_of(rex, name, number)))
         return study
 
     return make  # type: ignore[return-value]
 
 
-def judge_all(study: Study, answers: Mapping[str, Mapping[str, bool]]) -> Desk:
+def judge_all(study: Study, answers: Mapping[str, Mapping[str, bool]]) -> RaterSession:
     """Somebody new answers so about the contexts with these keys, all others fit."""
     desk = begin(study)
     while keys := held(desk):
@@ -93,8 +93,8 @@ def test_gold_contexts_come_besides_the_others_and_count_nowhere(
 ) -> None:
     study = make_judged({"four": 5}, raters=2, batch=4)
     known = study.items.get(context__key="four1")
-    gold_items.declare(study, {known.key: Gold({"clear": [False]})})
-    gold_items.give(study, 1)
+    gold_items.declare_gold(study, {known.key: Gold({"clear": [False]})})
+    gold_items.set_gold_per_worker(study, 1)
 
     judge_all(study, {"four1": VAGUE})
     judge_all(study, {})
@@ -103,7 +103,7 @@ def test_gold_contexts_come_besides_the_others_and_count_nowhere(
     (row,) = result["bots"]
     assert (row["conversations"], row["labels"], row["cells"][0]["value"]) == (4, 8, 100)
     assert "four 1?" in sign_in(rex).get(f"/studies/{study.pk}/queue/gold/").text
-    assert sorted((each.right, each.judged) for each in gold_items.judged(study)) == [(0, 1), (1, 1)]
+    assert sorted((each.right, each.judged) for each in gold_items.gold_counts(study)) == [(0, 1), (1, 1)]
 
 
 def test_a_set_is_taken_out_of_the_queue_and_put_back(
@@ -131,7 +131,7 @@ def test_after_a_pilot_all_contexts_are_judged_once_more(
 ) -> None:
     study = make_judged({"four": 4}, raters=1, batch=4, pilot_size=1, primary_analysis="without_excluded")
     judge_all(study, {f"four{n}": UNFIT for n in range(1, 5)})
-    assert pilot.go_on(study.pk, by=rex) == 1
+    assert pilot.end_pilot(study.pk, by=rex) == 1
     study.refresh_from_db()
 
     judge_all(study, {"four1": VAGUE})
@@ -185,7 +185,7 @@ def test_workers_practise_on_examples_that_have_no_response(
 ) -> None:
     study = make_judged({"four": 2}, raters=1, practice=True)
 
-    shown = practice.shown(study)
+    shown = practice.page_settings(study)
     client = sign_in(rex)
     instructions = client.get(reverse("crowd:preview_page", args=[study.pk, "instructions"])).text
 

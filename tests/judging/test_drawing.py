@@ -17,7 +17,7 @@ from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
 from turnwise.judging.items import subjects
-from turnwise.judging.items.item_selection import Contexts, responses
+from turnwise.judging.items.item_selection import ContextSample, select_responses
 from turnwise.judging.models import Item
 from turnwise.judging.queue import services as judging
 from turnwise.responses.models import ResponseRun
@@ -59,7 +59,7 @@ def drawn_by_hand(keys: list[str], number: int, seed: int) -> set[str]:
 def test_every_system_is_judged_on_the_same_contexts(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
     study = make_queue()
 
-    assert subjects.add_responses(study, *runs, contexts=Contexts(5, seed=7)).items == 10
+    assert subjects.add_responses(study, *runs, contexts=ContextSample(5, seed=7)).items == 10
 
     expected = drawn_by_hand([f"c{n}" for n in range(1, 13)], 5, 7)
     assert judged(study, "Alpha") == judged(study, "Beta") == expected
@@ -67,8 +67,8 @@ def test_every_system_is_judged_on_the_same_contexts(make_queue: MakeQueue, runs
 
 def test_another_seed_draws_others(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
     first, second = make_queue(), make_queue()
-    subjects.add_responses(first, *runs, contexts=Contexts(5, seed=1))
-    subjects.add_responses(second, *runs, contexts=Contexts(5, seed=2))
+    subjects.add_responses(first, *runs, contexts=ContextSample(5, seed=1))
+    subjects.add_responses(second, *runs, contexts=ContextSample(5, seed=2))
 
     keys = [f"c{n}" for n in range(1, 13)]
     assert judged(first, "Alpha") == drawn_by_hand(keys, 5, 1) != drawn_by_hand(keys, 5, 2)
@@ -79,18 +79,18 @@ def test_a_system_that_is_added_later_meets_the_others_whatever_the_seed(
     make_queue: MakeQueue, runs: list[ResponseRun]
 ) -> None:
     study = make_queue()
-    subjects.add_responses(study, runs[0], contexts=Contexts(5, seed=1))
-    subjects.add_responses(study, runs[1], contexts=Contexts(5, seed=99))
+    subjects.add_responses(study, runs[0], contexts=ContextSample(5, seed=1))
+    subjects.add_responses(study, runs[1], contexts=ContextSample(5, seed=99))
 
     assert judged(study, "Alpha") == judged(study, "Beta")
 
 
 def test_more_of_them_keep_those_that_are_there(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
     study = make_queue()
-    subjects.add_responses(study, *runs, contexts=Contexts(3))
+    subjects.add_responses(study, *runs, contexts=ContextSample(3))
     before = judged(study, "Alpha")
 
-    assert subjects.add_responses(study, *runs, contexts=Contexts(5)).items == 4
+    assert subjects.add_responses(study, *runs, contexts=ContextSample(5)).items == 4
     assert before < judged(study, "Alpha") == judged(study, "Beta")
 
 
@@ -99,18 +99,18 @@ def test_what_one_system_did_not_answer_is_not_drawn(make_queue: MakeQueue, runs
     study = make_queue()
 
     with pytest.raises(ValidationError, match="5 contexts are wanted, and there are 4 that fit"):
-        subjects.add_responses(study, *runs, contexts=Contexts(5))
+        subjects.add_responses(study, *runs, contexts=ContextSample(5))
     assert not study.items.exists()
-    subjects.add_responses(study, *runs, contexts=Contexts(4))
+    subjects.add_responses(study, *runs, contexts=ContextSample(4))
 
     assert judged(study, "Alpha") == judged(study, "Beta") == {"c1", "c2", "c3", "c4"}
 
 
 def test_categories_and_lengths_narrow_what_is_judged(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
     hobbies, long, both = make_queue(), make_queue(), make_queue()
-    subjects.add_responses(hobbies, *runs, contexts=Contexts(categories=("hobbies",)))
-    subjects.add_responses(long, *runs, contexts=Contexts(least_turns=2, most_turns=3))
-    subjects.add_responses(both, *runs, contexts=Contexts(1, categories=("hobbies",), least_turns=3))
+    subjects.add_responses(hobbies, *runs, contexts=ContextSample(categories=("hobbies",)))
+    subjects.add_responses(long, *runs, contexts=ContextSample(least_turns=2, most_turns=3))
+    subjects.add_responses(both, *runs, contexts=ContextSample(1, categories=("hobbies",), least_turns=3))
 
     assert judged(hobbies, "Beta") == {"c1", "c3", "c5", "c7", "c9", "c11"}
     assert judged(long, "Alpha") == {"c9", "c10", "c11", "c12"}
@@ -122,7 +122,7 @@ def test_repetitions_of_a_drawn_context_are_all_judged(
 ) -> None:
     study, run = make_queue(), make_run(version, "Alpha", repetitions=3)
 
-    subjects.add_responses(study, run, contexts=Contexts(2))
+    subjects.add_responses(study, run, contexts=ContextSample(2))
 
     of_context = Counter(study.items.values_list("response__context__key", flat=True))
     assert sorted(of_context.values()) == [3, 3]
@@ -130,11 +130,16 @@ def test_repetitions_of_a_drawn_context_are_all_judged(
 
 def test_what_would_come_in_is_what_comes_in(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
     study = make_queue()
-    for contexts in (Contexts(3), Contexts(5), Contexts(categories=("hobbies",)), Contexts()):
-        chosen = responses(study, runs, contexts)
+    for contexts in (
+        ContextSample(3),
+        ContextSample(5),
+        ContextSample(categories=("hobbies",)),
+        ContextSample(),
+    ):
+        chosen = select_responses(study, runs, contexts)
         foreseen = chosen.counted()
 
-        assert foreseen == subjects.add(chosen)
+        assert foreseen == subjects.add_selection(chosen)
     assert study.items.count() == 24
 
 

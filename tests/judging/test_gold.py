@@ -33,8 +33,8 @@ pytestmark = pytest.mark.django_db
 def with_gold(study: Study, number: int, *, each: int) -> list[Item]:
     """The first items become gold, to be judged “no”; every worker gets so many."""
     items = list(study.items.order_by("pk")[:number])
-    gold_items.declare(study, {item.key: Gold({"sensible": [False]}) for item in items})
-    gold_items.give(study, each)
+    gold_items.declare_gold(study, {item.key: Gold({"sensible": [False]}) for item in items})
+    gold_items.set_gold_per_worker(study, each)
     return items
 
 
@@ -55,7 +55,7 @@ def test_gold_comes_besides_the_other_items_and_counts_nowhere(make_queue: MakeQ
     orders = [judge_all(study, lambda is_gold: YES if not is_gold else NO) for _ in range(2)]
 
     assert [(len(order), sum(order)) for order in orders] == [(7, 2)] * 2
-    items = judged_items(study, study.asked[0])
+    items = judged_items(study, study.work_asks[0])
     assert items.items == 5
     assert items.judged.answers["sensible"].tolist() == [1.0] * 10
     assert counts_of([study]) == {study.pk: (10, 10)}
@@ -92,7 +92,7 @@ def test_the_page_tells_each_workers_share_with_its_interval(
     judge_all(study, lambda _gold: NO)
     judge_all(study, lambda _gold: YES)
 
-    good, careless = sorted(gold_items.judged(study), key=lambda row: -row.right)
+    good, careless = sorted(gold_items.gold_counts(study), key=lambda row: -row.right)
     page = sign_in(rex).get(f"/studies/{study.pk}/queue/gold/").content.decode()
     assert "Pages of this study" in page
 
@@ -165,11 +165,11 @@ def test_gold_without_an_answer_or_judged_already_is_refused(
 
     nothing = client.post(f"/studies/{study.pk}/items/{free.key}/gold/", {}, follow=True)
     with pytest.raises(ValidationError, match="already been given to workers"):
-        gold_items.declare(study, {given.item.key: Gold({"sensible": [True]})})
+        gold_items.declare_gold(study, {given.item.key: Gold({"sensible": [True]})})
     with pytest.raises(ValidationError, match="there are 0"):
-        gold_items.give(study, 1)
+        gold_items.set_gold_per_worker(study, 1)
     with pytest.raises(ValidationError, match="has no item"):
-        gold_items.declare(study, {uuid4(): Gold({"sensible": [True]})})
+        gold_items.declare_gold(study, {uuid4(): Gold({"sensible": [True]})})
 
     assert "has no right answer" in nothing.content.decode()
     assert not study.items.filter(right_answers__isnull=False).exists()
@@ -190,7 +190,7 @@ def test_an_item_is_gold_by_its_own_page_until_workers_had_it(
     assert item.slots.count() == 1
 
     client.post(here, {"right-sensible": "0"})
-    gold_items.give(study, 1)
+    gold_items.set_gold_per_worker(study, 1)
     judge_all(study, lambda _gold: YES)
     kept = client.post(here, {"take_back": "1"}, follow=True)
     assert "so it stays gold" in kept.content.decode()
@@ -202,7 +202,7 @@ def test_a_copy_of_the_study_has_the_same_gold(make_queue: MakeQueue) -> None:
 
     subjects.add_all_items_of(copy, study)
 
-    assert [item.right_answers for item in gold_items.gold_of(copy)] == [{"sensible": [False]}]
+    assert [item.right_answers for item in gold_items.gold_items_of(copy)] == [{"sensible": [False]}]
     assert Slot.objects.filter(study=copy).count() == 10
 
 

@@ -36,7 +36,7 @@ def judged(make_queue: MakeQueue) -> Study:
 
 
 def test_the_most_disputed_items_come_first(judged: Study) -> None:
-    found, total = item_queries.voted(judged.asked[0], Filter("sensible"), limit=10, offset=0)
+    found, total = item_queries.items_with_votes(judged.work_asks[0], Filter("sensible"), limit=10, offset=0)
 
     assert total == 2
     assert [(row.text, row.votes, row.raters, row.disagreement) for row in found] == [
@@ -57,7 +57,7 @@ def test_the_most_disputed_items_come_first(judged: Study) -> None:
     ],
 )
 def test_items_are_filtered(judged: Study, chosen: Filter, texts: list[str]) -> None:
-    found, _ = item_queries.voted(judged.asked[0], chosen, limit=10, offset=0)
+    found, _ = item_queries.items_with_votes(judged.work_asks[0], chosen, limit=10, offset=0)
 
     assert [row.text for row in found] == texts
 
@@ -69,7 +69,7 @@ def test_a_tie_has_no_majority(make_queue: MakeQueue) -> None:
 
     for majority in ("true", "false"):
         chosen = Filter("sensible", majority=majority)
-        assert item_queries.voted(study.asked[0], chosen, limit=1, offset=0)[0] == []
+        assert item_queries.items_with_votes(study.work_asks[0], chosen, limit=1, offset=0)[0] == []
 
 
 def test_counts_by_system(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -> None:

@@ -15,7 +15,7 @@ from tests.desks import begin
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging.models import JudgingPlan, Slot
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study
@@ -35,7 +35,7 @@ def crowded(transactional_db: None, make_queue: MakeQueue) -> Study:
     return study
 
 
-def judge_one(desk: Desk, rng: random.Random) -> bool:
+def judge_one(desk: RaterSession, rng: random.Random) -> bool:
     """Judge one of the items before this worker; False if there is none."""
     items = judging.state(desk)["items"]
     if not items:
@@ -44,11 +44,11 @@ def judge_one(desk: Desk, rng: random.Random) -> bool:
     return True
 
 
-def honest(desk: Desk, rng: random.Random) -> bool:
+def honest(desk: RaterSession, rng: random.Random) -> bool:
     return judge_one(desk, rng)
 
 
-def sends_twice(desk: Desk, rng: random.Random) -> bool:
+def sends_twice(desk: RaterSession, rng: random.Random) -> bool:
     """Two tabs send the same judgment at the same time."""
     items = judging.state(desk)["items"]
     if items:
@@ -57,14 +57,14 @@ def sends_twice(desk: Desk, rng: random.Random) -> bool:
     return bool(items)
 
 
-def in_own_connection(desk: Desk, key: str) -> None:
+def in_own_connection(desk: RaterSession, key: str) -> None:
     try:
         judging.judge(desk, key=UUID(key), answers={"sensible": False})
     finally:
         connection.close()
 
 
-def crashes(desk: Desk, rng: random.Random) -> bool:
+def crashes(desk: RaterSession, rng: random.Random) -> bool:
     """Now and then the process dies before its commit, or the connection is cut in the middle."""
     kind = rng.random()
     try:
@@ -81,15 +81,15 @@ def crashes(desk: Desk, rng: random.Random) -> bool:
     return goes_on
 
 
-def walks_away(desk: Desk, rng: random.Random) -> bool:
+def walks_away(desk: RaterSession, rng: random.Random) -> bool:
     """Holds items, judges some, and never comes back."""
     return judge_one(desk, rng) and rng.random() > 0.2
 
 
-Habit = Callable[[Desk, random.Random], bool]
+Habit = Callable[[RaterSession, random.Random], bool]
 
 
-def tries(habit: Habit, desk: Desk, rng: random.Random) -> bool:
+def tries(habit: Habit, desk: RaterSession, rng: random.Random) -> bool:
     """A refusal because the item went to somebody else is no reason to stop; any other is a fault."""
     try:
         return habit(desk, rng)

@@ -22,10 +22,10 @@ from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.judging.items import pair_sampling, pairs, subjects
 from turnwise.judging.items.pair_sampling import Side
-from turnwise.judging.items.pairs import Source
+from turnwise.judging.items.pairs import PairSource
 from turnwise.judging.models import Item, Slot
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.labels.models import Label, Pair
 from turnwise.live.frames import RefusedError
 from turnwise.responses.models import Response, ResponseRun
@@ -55,7 +55,7 @@ def test_every_two_systems_meet_at_contexts_of_both_and_equally_often_where_they
         for n, mine in enumerate(contexts)
     }
 
-    for found in pair_sampling.of_responses(systems, set(), each=each, seed=seed):
+    for found in pair_sampling.draw_response_pairs(systems, set(), each=each, seed=seed):
         one, other = int(found.one[1:]), int(found.other[1:])
         assert len(found.pairs) == min(each, len(contexts[one] & contexts[other]))
         assert all(pair.first % 1000 == pair.second % 1000 for pair in found.pairs)
@@ -71,7 +71,7 @@ def test_a_conversation_stands_beside_one_other_of_a_system_at_most(
         "B": [Side(100 + n, f"b{n}") for n in range(few)],
     }
 
-    (found,) = pair_sampling.of_conversations(systems, set(), each=each, seed=seed)
+    (found,) = pair_sampling.draw_conversation_pairs(systems, set(), each=each, seed=seed)
 
     assert len(found.pairs) == min(many, few, each)
     assert max(Counter(each for pair in found.pairs for each in pair).values()) == 1
@@ -81,7 +81,7 @@ def test_a_seed_draws_the_same_again_and_another_seed_others() -> None:
     systems = {"A": sides("A", *map(str, range(50))), "B": sides("B", *map(str, range(50)), at=100)}
 
     first, again, other = (
-        pair_sampling.of_responses(systems, set(), each=10, seed=seed)[0] for seed in (1, 1, 2)
+        pair_sampling.draw_response_pairs(systems, set(), each=10, seed=seed)[0] for seed in (1, 1, 2)
     )
 
     assert first == again
@@ -90,9 +90,9 @@ def test_a_seed_draws_the_same_again_and_another_seed_others() -> None:
 
 def test_more_of_the_same_are_added_to_those_that_are_there() -> None:
     systems = {"A": sides("A", *map(str, range(50))), "B": sides("B", *map(str, range(50)), at=100)}
-    known = set(pair_sampling.of_conversations(systems, set(), each=10, seed=1)[0].pairs)
+    known = set(pair_sampling.draw_conversation_pairs(systems, set(), each=10, seed=1)[0].pairs)
 
-    (more,) = pair_sampling.of_conversations(systems, known, each=15, seed=1)
+    (more,) = pair_sampling.draw_conversation_pairs(systems, known, each=15, seed=1)
 
     assert (more.there, len(more.pairs)) == (10, 5)
     used = [each for pair in (*known, *more.pairs) for each in pair]
@@ -102,7 +102,7 @@ def test_more_of_the_same_are_added_to_those_that_are_there() -> None:
 def test_two_that_say_the_same_are_no_pair() -> None:
     systems = {"A": [Side(1, "c", "Yes.")], "B": [Side(2, "c", "Yes.")]}
 
-    (found,) = pair_sampling.of_responses(systems, set(), each=None, seed=1)
+    (found,) = pair_sampling.draw_response_pairs(systems, set(), each=None, seed=1)
 
     assert (found.pairs, found.alike) == ([], 1)
 
@@ -127,7 +127,7 @@ def test_all_pairs_of_three_systems_with_half_of_the_slots_either_way(make_pairs
 def test_adding_the_same_again_adds_nothing(make_pairs: MakePairs) -> None:
     study = make_pairs(5)
 
-    assert pairs.add(study, Source.of_runs(runs_of(study))) == 0
+    assert pairs.add(study, PairSource.of_runs(runs_of(study))) == 0
     assert study.items.count() == 5
 
 
@@ -136,7 +136,7 @@ def test_what_would_be_added_is_said_with_judgments_workers_and_pay(
 ) -> None:
     study = make_pairs(raters=6, batch=50, pay_amount="2.50")
     version = make_contexts(100)
-    source = Source.of_runs([make_run(version, name) for name in ("A", "B", "C")], each=40)
+    source = PairSource.of_runs([make_run(version, name) for name in ("A", "B", "C")], each=40)
 
     seen = pairs.preview(study, source)
 
@@ -159,7 +159,7 @@ def test_more_than_there_are_is_refused_with_the_numbers(
     Response.objects.filter(context__key="c3").update(text="Hello.")
 
     with pytest.raises(ValidationError, match=r"need 20 contexts .* ELIZA and GenericBot: 11 \(1 left out"):
-        pairs.add(study, Source.of_runs(runs, each=20))
+        pairs.add(study, PairSource.of_runs(runs, each=20))
     assert not Item.objects.exists()
     assert not Pair.objects.exists()
 
@@ -168,9 +168,9 @@ def test_one_system_is_no_pair(make_pairs: MakePairs, make_contexts: MakeContext
     study, version = make_pairs(), make_contexts(3)
 
     with pytest.raises(ValidationError, match="only of “Alpha” in en, and a pair needs two systems"):
-        pairs.preview(study, Source.of_runs([make_run(version, "Alpha")]))
+        pairs.preview(study, PairSource.of_runs([make_run(version, "Alpha")]))
     with pytest.raises(ValidationError, match="Two of the runs are of “Alpha”"):
-        Source.of_runs([make_run(version, "Alpha"), make_run(version, "Alpha")])
+        PairSource.of_runs([make_run(version, "Alpha"), make_run(version, "Alpha")])
 
 
 def test_a_study_whose_questions_are_about_one_thing_takes_no_pairs(
@@ -179,7 +179,7 @@ def test_a_study_whose_questions_are_about_one_thing_takes_no_pairs(
     study, version = make_queue(), make_contexts(3)
 
     with pytest.raises(ValidationError, match="cannot be asked about pairs"):
-        pairs.add(study, Source.of_runs([make_run(version, name) for name in ("A", "B")]))
+        pairs.add(study, PairSource.of_runs([make_run(version, name) for name in ("A", "B")]))
 
 
 def test_a_study_of_pairs_takes_no_single_responses(
@@ -210,7 +210,7 @@ def talks(make_study: MakeStudy) -> Study:
 def test_conversations_of_two_bots_stand_side_by_side(make_pairs: MakePairs, talks: Study) -> None:
     study = make_pairs(raters=2)
 
-    assert pairs.add(study, Source.of_conversations([talks], language="en", each=3)) == 3
+    assert pairs.add(study, PairSource.of_conversations([talks], language="en", each=3)) == 3
 
     desk = begin(study)
     item = judging.state(desk)["items"][0]
@@ -220,7 +220,7 @@ def test_conversations_of_two_bots_stand_side_by_side(make_pairs: MakePairs, tal
         assert side["texts"][2].startswith("Number")
         assert side["speaker"] == 0  # the bot opens
     with pytest.raises(ValidationError, match=r"need 5 conversations of each .* Ann and Bob: 4"):
-        pairs.add(study, Source.of_conversations([talks], language="en", each=5))
+        pairs.add(study, PairSource.of_conversations([talks], language="en", each=5))
 
 
 # --- judging them ------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_a_label_knows_its_pair_rater_party_and_occasion(make_pairs: MakePairs) 
 def test_nobody_judges_a_pair_twice_in_two_studies(make_pairs: MakePairs) -> None:
     first = make_pairs(3)
     second = make_pairs()
-    pairs.add(second, Source.of_runs(runs_of(first)))
+    pairs.add(second, PairSource.of_runs(runs_of(first)))
     desk = begin(first)
     judging.judge(desk, key=UUID(judging.state(desk)["items"][0]["key"]), answers={"better": "tied"})
 
@@ -287,7 +287,7 @@ def test_who_talked_in_one_of_two_conversations_does_not_compare_them(
     make_pairs: MakePairs, talks: Study
 ) -> None:
     study = make_pairs(raters=2)
-    pairs.add(study, Source.of_conversations([talks], language="en"))
+    pairs.add(study, PairSource.of_conversations([talks], language="en"))
     pair = Pair.objects.order_by("pk").first()
     assert pair
     assert pair.first_dialogue
@@ -302,7 +302,7 @@ def test_who_talked_in_one_of_two_conversations_does_not_compare_them(
     assert own in offered(begin(study))
 
 
-def offered(desk: Desk) -> list[str]:
+def offered(desk: RaterSession) -> list[str]:
     """All that this worker gets, one after the other."""
     keys = []
     while items := judging.state(desk)["items"]:
@@ -405,13 +405,13 @@ def test_short_contexts_and_unknown_words_are_left_out_where_asked_and_named_whe
     assert "2 contexts are left out" in previewed
     client.post(address, sent | paper | {"add": "1"})
     assert set(study.items.values_list("pair__first_response__context__key", flat=True)) == {"c2", "c4"}
-    report = results.judged_pairs(study, study.asked[0])
+    report = results.judged_pairs(study, study.work_asks[0])
     assert report.contexts == Contexts(items=2, fewest_words=12, short=0, unknown=0)
     refused = client.post(address, sent | {"responses-least_words": "50"})
     assert (refused.status_code, "Alpha and Beta: 0" in refused.content.decode()) == (422, True)
 
     client.post(address, sent | {"add": "1"})
-    report = results.judged_pairs(study, study.asked[0])
+    report = results.judged_pairs(study, study.work_asks[0])
     assert report.contexts == Contexts(items=4, fewest_words=2, short=1, unknown=1)
 
 
@@ -425,7 +425,7 @@ def test_the_api_adds_pairs_by_the_same_rules(
             f"/api/studies/{study.code}/pairs",
             json.dumps({"runs": runs} | sent),
             content_type="application/json",
-            HTTP_AUTHORIZATION=f"Bearer {credentials.make_token(who, 'test')}",
+            HTTP_AUTHORIZATION=f"Bearer {credentials.create_token(who, 'test')}",
         )
         return answer.status_code, answer.json()
 

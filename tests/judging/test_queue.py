@@ -21,7 +21,7 @@ from turnwise.dialogues.models import Dialogue, Seat
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item, Slot
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk, Judged
+from turnwise.judging.queue.rater_session import RaterSession, SavedJudgment
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.responses.models import Response
@@ -33,11 +33,11 @@ NO = {"sensible": False}
 pytestmark = pytest.mark.django_db
 
 
-def judge(desk: Desk, key: str, answers: dict[str, bool] = YES) -> Judged:
+def judge(desk: RaterSession, key: str, answers: dict[str, bool] = YES) -> SavedJudgment:
     return judging.judge(desk, key=UUID(key), answers=answers)
 
 
-def judge_all(desk: Desk) -> list[str]:
+def judge_all(desk: RaterSession) -> list[str]:
     """Judge until nothing is before this worker; the keys in their order."""
     done = []
     while keys := held(desk):
@@ -128,7 +128,7 @@ def test_only_the_items_before_a_worker_are_leased_not_the_batch(make_queue: Mak
     study = make_queue(10, raters=1, batch=10)
     begin(study)
 
-    assert Slot.objects.filter(study=study, batch__isnull=False).count() == judging.AHEAD
+    assert Slot.objects.filter(study=study, batch__isnull=False).count() == judging.LEASED_AHEAD
 
 
 def test_a_late_judgment_counts_while_nobody_else_has_the_item(make_queue: MakeQueue) -> None:
@@ -473,7 +473,7 @@ def test_the_pay_is_said_to_be_for_the_whole_batch(make_queue: MakeQueue) -> Non
     page = first_page(study)
 
     assert "up to 10 short texts" in page
-    assert "4.00 USD for all of them" in page
+    assert "4.00 USD in total" in page
 
 
 # --- full ----------------------------------------------------------------------------------------

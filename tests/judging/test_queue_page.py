@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def call(who: User, method: str, address: str, body: Any = None) -> Any:
     """What the API answers this person."""
     sent = {} if body is None else {"data": json.dumps(body), "content_type": "application/json"}
-    bearer = f"Bearer {credentials.make_token(who, 'test')}"
+    bearer = f"Bearer {credentials.create_token(who, 'test')}"
     return getattr(Client(), method)(address, HTTP_AUTHORIZATION=bearer, **sent)
 
 
@@ -73,7 +73,7 @@ def test_a_system_is_taken_out_after_its_page_said_what_that_changes(
     assert "Nothing is left to judge then" in asked
 
     said = client.post(address, {"system": "Alpha"}, follow=True).text
-    assert "Alpha is out of the queue: nobody new judges its 7 items. Their judgments stay." in said
+    assert "Alpha is out of the queue: no other worker will judge its 7 items. Their judgments stay." in said
     assert "Put back" in said
     back = client.post(reverse("judging:put_back", args=[study.pk]), {"system": "Alpha"}, follow=True).text
     assert "Alpha is in the queue again, with 7 items." in back

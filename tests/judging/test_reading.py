@@ -22,10 +22,10 @@ from turnwise.dialogues.models import Dialogue, Material
 from turnwise.exports.bundle import write_bundle
 from turnwise.exports.turn_files import labelled_turns
 from turnwise.judging.items import pairs, subjects
-from turnwise.judging.items.pairs import Source
+from turnwise.judging.items.pairs import PairSource
 from turnwise.judging.models import Item, JudgingPlan, Slot
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import read_beside
+from turnwise.judging.queue.rater_session import reading_of_items
 from turnwise.judging.queue.services import plan_of
 from turnwise.knowledge.reading_sets import Section
 from turnwise.labels.models import Pair
@@ -47,7 +47,7 @@ def chat_with(chats: Study, *, bot: tuple[Section, ...] = (), worker: tuple[Sect
     """A conversation in which each had this to read; the bot speaks first."""
     dialogue = talked(chats, [(True, True)])
     for seat in dialogue.seats.all():
-        reading_material.give(seat, bot if seat.bot_id else worker)
+        reading_material.store_material(seat, bot if seat.bot_id else worker)
     return dialogue
 
 
@@ -95,7 +95,7 @@ def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
     chat_with(both, worker=(WASPS,))
     study = make_pairs(raters=2)
     JudgingPlan.objects.filter(study=study).update(shows_reading=True)
-    pairs.add(study, Source.of_conversations([both], language="en"))
+    pairs.add(study, PairSource.of_conversations([both], language="en"))
     first = Pair.objects.get().first_dialogue
     (title,) = Material.objects.filter(seat__dialogue=first).values_list("title", flat=True)
 
@@ -112,7 +112,7 @@ def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
         seen.append([each.title for each in item["reading"]])
         judging.judge(desk, key=UUID(item["key"]), answers={"better": "tied"})
     item = Item.objects.get().pk
-    assert {each.title for each in read_beside([item])[item]} == {"Bees", "Wasps"}
+    assert {each.title for each in reading_of_items([item])[item]} == {"Bees", "Wasps"}
     exported = [json.loads(row.material or "") for row in chain(*labelled_turns(study))]
     told = [
         {each["conversation"]: each["title"] for each in reading_material} for reading_material in exported

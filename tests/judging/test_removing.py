@@ -27,7 +27,7 @@ from turnwise.judging.items import removal, subjects
 from turnwise.judging.models import Battery, Item, Slot
 from turnwise.judging.queries import SystemCount, system_counts
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.responses.models import Response
@@ -40,11 +40,11 @@ pytestmark = pytest.mark.django_db
 YES = {"sensible": True, "specific": True}
 
 
-def judge(desk: Desk, key: str) -> None:
+def judge(desk: RaterSession, key: str) -> None:
     judging.judge(desk, key=UUID(key), answers=YES)
 
 
-def judge_all(desk: Desk) -> list[str]:
+def judge_all(desk: RaterSession) -> list[str]:
     done = []
     while keys := held(desk):
         judge(desk, keys[0])
@@ -128,7 +128,7 @@ def test_what_it_would_change_is_said_before(two: Study) -> None:
         judge(desk, held(desk)[0])
     judged = Label.objects.filter(response__run__system="Beta").count()
 
-    found = removal.foreseen(two, "Beta")
+    found = removal.preview_removal(two, "Beta")
 
     # 4 items by 2 raters are 8 judgments of Beta, and 16 of both; 5 are given, so 11 are wanted, in 2 batches
     # of 10.
@@ -140,15 +140,15 @@ def test_what_it_would_change_is_said_before(two: Study) -> None:
 def test_gold_stays(two: Study) -> None:
     known = two.items.filter(response__run__system="Beta").first()
     assert known
-    gold_items.declare(two, {known.key: Gold({"sensible": [True]})})
+    gold_items.declare_gold(two, {known.key: Gold({"sensible": [True]})})
 
     removal.take_out(two, "Beta")
 
-    assert gold_items.gold_of(two) == [known]
+    assert gold_items.gold_items_of(two) == [known]
     out = two.items.filter(response__run__system="Beta", right_answers__isnull=True).first()
     assert out
     with pytest.raises(ValidationError, match="was taken out of the queue"):
-        gold_items.declare(two, {out.key: Gold({"sensible": [True]})})
+        gold_items.declare_gold(two, {out.key: Gold({"sensible": [True]})})
 
 
 def test_what_is_not_there_cannot_be_taken_out_or_put_back(two: Study) -> None:
@@ -259,7 +259,7 @@ def test_batteries_that_nobody_has_begun_are_dealt_without_it(with_battery: Stud
     later = Slot.objects.filter(study=with_battery, batch=None)
     assert later.values("deck").distinct().count() == 2
     assert not later.filter(item__response__run__system="Weather").exists()
-    assert removal.foreseen(with_battery, "Small talk").batches == 0
+    assert removal.preview_removal(with_battery, "Small talk").batches == 0
 
 
 def test_a_battery_that_somebody_left_is_finished_by_another_as_it_was_dealt(with_battery: Study) -> None:
@@ -284,7 +284,7 @@ def piloted(make_queue: MakeQueue, rex: User) -> Study:
         desk = begin(study)
         judge_all(desk)
         judging.finish(desk)
-    pilot.go_on(study.pk, by=rex)
+    pilot.end_pilot(study.pk, by=rex)
     study.refresh_from_db()
     return study
 
@@ -325,7 +325,7 @@ def test_what_a_pilot_judged_of_what_was_taken_out_is_not_judged_again(
     judge_all(begin(study))
     removal.take_out(study, "Alpha")
 
-    pilot.go_on(study.pk, by=rex)
+    pilot.end_pilot(study.pk, by=rex)
 
     assert Slot.objects.filter(study=study, label=None).count() == 0
 
@@ -346,7 +346,7 @@ def test_people_at_work_lose_nothing_while_a_system_is_taken_out_and_put_back(
     desks = [begin(study) for _ in range(3)]
     together = threading.Barrier(len(desks) + 1)
 
-    def work(desk: Desk, sensible: bool) -> int:
+    def work(desk: RaterSession, sensible: bool) -> int:
         try:
             together.wait(timeout=30)
             done = 0

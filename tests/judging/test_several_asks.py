@@ -32,18 +32,18 @@ from turnwise.exports.turn_files import csv_lines
 from turnwise.judging.gold import gold_items
 from turnwise.judging.gold.gold_items import Gold
 from turnwise.judging.items import pairs, subjects
-from turnwise.judging.items.item_selection import dialogues, responses, turns
-from turnwise.judging.items.pairs import Source
+from turnwise.judging.items.item_selection import select_dialogues, select_responses, select_turns
+from turnwise.judging.items.pairs import PairSource
 from turnwise.judging.models import Item, Slot
 from turnwise.judging.queries import system_counts
 from turnwise.judging.queue import services as judging
 from turnwise.judging.queue import training
 from turnwise.judging.queue.queued_task import ask_counts
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.labels.models import Label
 from turnwise.live.frames import RefusedError
 from turnwise.responses.models import ResponseRun
-from turnwise.studies.asks import About, Asked
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Study
 from turnwise.studies.queries import counts_of
 from turnwise.studies.services import clone, save_study, set_state
@@ -79,8 +79,8 @@ def test_items_are_of_the_asks_that_are_about_them(mixed: Study, talks: Study) -
     assert found == {("ssa", False), ("likert", True)}
     counts = [(row.ask.question_set, row.items) for row in ask_counts(mixed)]
     assert counts == [("ssa", mixed.items.filter(dialogue=None).count()), ("likert", 3)]
-    assert turns(mixed, talks, language="en").counted() == 0
-    assert dialogues(mixed, talks, language="en").counted() == 0
+    assert select_turns(mixed, talks, language="en").counted() == 0
+    assert select_dialogues(mixed, talks, language="en").counted() == 0
 
 
 def test_what_would_come_in_is_told_for_each_ask(
@@ -88,24 +88,24 @@ def test_what_would_come_in_is_told_for_each_ask(
 ) -> None:
     study, run = make_asking(SSA, LIKENESS), make_run(make_contexts(4), "Alpha")
 
-    foreseen = {ask.question_set: n for ask, n in responses(study, [run]).counted_by_ask().items()}
+    foreseen = {ask.question_set: n for ask, n in select_responses(study, [run]).counted_by_ask().items()}
 
     assert foreseen == {"ssa": 4, "human-likeness": 4}
-    assert subjects.add(responses(study, [run])) == 8
+    assert subjects.add_selection(select_responses(study, [run])) == 8
 
 
 def test_about_what_nothing_is_asked_is_refused(make_asking: MakeAsking, talks: Study) -> None:
     study = make_asking(SSA, LIKENESS)
 
     with pytest.raises(ValidationError, match="“Human-likeness” cannot be asked about whole conversations"):
-        dialogues(study, talks, language="en")
+        select_dialogues(study, talks, language="en")
 
 
 def test_an_item_is_of_an_ask_of_its_own_study(two: Study, mixed: Study) -> None:
     one = two.items.filter(pk=two.items.order_by("pk")[0].pk)
 
     with pytest.raises(IntegrityError, match="item_is_of_an_ask_of_its_study"):
-        one.update(ask=mixed.asked[0])  # a transaction of its own, at whose end the constraint is looked at
+        one.update(ask=mixed.work_asks[0])  # a transaction of its own, at whose end the constraint is looked at
 
 
 def test_a_study_with_nothing_to_judge_for_one_of_its_asks_cannot_be_opened(
@@ -123,10 +123,10 @@ def test_a_study_with_nothing_to_judge_for_one_of_its_asks_cannot_be_opened(
 
 def stored(study: Study) -> list[tuple[int, str, int]]:
     study = Study.objects.get(pk=study.pk)
-    return [(ask.number, ask.question_set, ask.items.count()) for ask in study.asked]
+    return [(ask.number, ask.question_set, ask.items.count()) for ask in study.work_asks]
 
 
-def save(study: Study, *asks: Asked) -> None:
+def save(study: Study, *asks: AskSpec) -> None:
     save_study(study, owner=study.owner, consent_text="You judge.", targets={}, asks=asks)
 
 
@@ -154,7 +154,7 @@ def test_an_ask_that_goes_takes_its_items_along(draft: Study) -> None:
 
 
 def test_other_questions_about_the_same_keep_the_items(draft: Study) -> None:
-    save(draft, SSA, Asked("reply-impression", About.RESPONSE))
+    save(draft, SSA, AskSpec("reply-impression", About.RESPONSE))
 
     assert stored(draft) == [(0, "ssa", 3), (1, "reply-impression", 3)]
 
@@ -228,7 +228,7 @@ def test_everything_is_judged_by_as_many_as_wanted_and_nobody_twice(two: Study) 
 
 
 def test_a_batch_begins_where_something_is_left(two: Study) -> None:
-    first, second = two.asked
+    first, second = two.work_asks
     Slot.objects.filter(item__ask=first).delete()
 
     assert {item_of(key).ask for _ in range(4) for key in held(begin(two))} == {second}
@@ -281,11 +281,11 @@ def test_gold_is_of_the_ask_that_a_worker_is_at(
 ) -> None:
     study = make_asking(SSA, LIKENESS, raters=1, batch=12)
     subjects.add_responses(study, make_run(make_contexts(8), "Alpha"))
-    of_each = [list(ask.items.order_by("pk")[:2]) for ask in study.asked]
+    of_each = [list(ask.items.order_by("pk")[:2]) for ask in study.work_asks]
     right: list[dict[str, list[Answer]]] = [{"sensible": [True]}, {"human_like": [False]}]
     wanted = {item.key: Gold(right[n]) for n, items in enumerate(of_each) for item in items}
-    gold_items.declare(study, wanted)
-    gold_items.give(study, 4)
+    gold_items.declare_gold(study, wanted)
+    gold_items.set_gold_per_worker(study, 4)
     study = set_state(study.pk, Study.State.OPEN)
 
     done = judge_all(begin(study))
@@ -294,20 +294,20 @@ def test_gold_is_of_the_ask_that_a_worker_is_at(
     assert sum(item.right_answers is None for item in done) == 12
     golden = [item.ask.question_set for item in done if item.right_answers]
     assert len(golden) >= 2  # when four are due is left to chance, and there are two of each ask
-    (row,) = gold_items.judged(study)
+    (row,) = gold_items.gold_counts(study)
     assert (row.right, row.judged) == (golden.count("ssa"), len(golden))
 
 
 def test_right_answers_are_to_the_questions_of_the_item(draft: Study) -> None:
-    ssa, likeness = (ask.items.order_by("pk")[0] for ask in draft.asked)
+    ssa, likeness = (ask.items.order_by("pk")[0] for ask in draft.work_asks)
     rows = [("item", "question", "right"), (ssa.key, "sensible", "Yes"), (likeness.key, "human_like", "No")]
 
     text = "\n".join(",".join(map(str, row)) for row in rows)
-    assert gold_items.declare(draft, gold_items.read(text, draft)) == 2
+    assert gold_items.declare_gold(draft, gold_items.parse_gold_file(text, draft)) == 2
     with pytest.raises(ValidationError, match="“human_like” is not a question"):
-        gold_items.read(f"item,question,right\n{ssa.key},human_like,No\n", draft)
+        gold_items.parse_gold_file(f"item,question,right\n{ssa.key},human_like,No\n", draft)
     with pytest.raises(ValidationError, match="“sensible” is not a question"):
-        gold_items.declare(draft, {likeness.key: Gold({"sensible": [True]})})
+        gold_items.declare_gold(draft, {likeness.key: Gold({"sensible": [True]})})
 
 
 def test_workers_train_with_each_set_that_has_training_questions(draft: Study) -> None:
@@ -330,7 +330,7 @@ def test_what_a_pilot_judged_is_judged_again_for_each_ask(two: Study) -> None:
     two.refresh_from_db()
 
     with transaction.atomic():
-        judging.judge_again(two)
+        judging.requeue_pilot_judgments(two)
 
     assert counts_of([two]) == {two.pk: (0, 24)}
 
@@ -395,11 +395,11 @@ def test_each_ask_has_a_lead_that_holds_at_every_look(two: Study, rex: User, sig
     assert f'<a href="#ask-1">{result["beside"][0]["title"]}</a>' in page
 
 
-def judge_one(desk: Desk, *, alpha: bool) -> None:
+def judge_one(desk: RaterSession, *, alpha: bool) -> None:
     judge_by_system(desk, float(alpha), at_most=1)
 
 
-def judge_by_system(desk: Desk, lead: float, *, at_most: int = 99) -> None:
+def judge_by_system(desk: RaterSession, lead: float, *, at_most: int = 99) -> None:
     """Alpha is always good; of Beta's three responses, so large a share is not, by either ask."""
     bad = {f"c{number}" for number in range(1, 1 + round(3 * lead))}
     for _ in range(at_most):
@@ -488,18 +488,18 @@ def test_a_program_says_what_is_asked_until_the_study_opens(draft: Study) -> Non
 @pytest.fixture
 def compared(rex: User, make_contexts: MakeContexts, make_run: MakeRun) -> Study:
     """Open: two sets of questions about the same four pairs."""
-    asks = [Asked("preference", About.PAIR), Asked("preferences", About.PAIR)]
+    asks = [AskSpec("preference", About.PAIR), AskSpec("preferences", About.PAIR)]
     study = asking(rex, *asks, batch=8, task="pairs")
     contexts = make_contexts(4)
     runs = [make_run(contexts, system) for system in ("Alpha", "Beta")]
-    source = Source.of_runs(runs)
+    source = PairSource.of_runs(runs)
     assert pairs.preview(study, source).items == 8
     assert pairs.add(study, source) == 8
     assert pairs.add(study, source) == 0
     return set_state(study.pk, Study.State.OPEN)
 
 
-def preferred(desk: Desk) -> list[Item]:
+def preferred(desk: RaterSession) -> list[Item]:
     """Whoever compares always prefers Alpha, and what is asked beside is tied; the items in their order."""
     done = []
     while shown := judging.state(desk)["items"]:
@@ -535,12 +535,12 @@ def test_pairs_are_asked_several_things_too(
 
 def test_pairs_come_in_for_an_ask_that_was_added_later(compared: Study) -> None:
     Study.objects.filter(pk=compared.pk).update(state=Study.State.DRAFT)
-    save(Study.objects.get(pk=compared.pk), Asked("preference", About.PAIR))
+    save(Study.objects.get(pk=compared.pk), AskSpec("preference", About.PAIR))
     later = Study.objects.get(pk=compared.pk)
-    save(later, Asked("preference", About.PAIR), Asked("preferences", About.PAIR))
+    save(later, AskSpec("preference", About.PAIR), AskSpec("preferences", About.PAIR))
     assert stored(later) == [(0, "preference", 4), (1, "preferences", 0)]
 
     later = Study.objects.get(pk=compared.pk)
-    assert pairs.add(later, Source.of_runs(ResponseRun.objects.all())) == 4
+    assert pairs.add(later, PairSource.of_runs(ResponseRun.objects.all())) == 4
 
     assert stored(later) == [(0, "preference", 4), (1, "preferences", 4)]

@@ -151,7 +151,7 @@ def test_what_the_people_of_a_pilot_judged_is_judged_again_by_every_ask(
     judge_all(first)
     judging.finish(first)
 
-    pilot.go_on(study.pk, by=rex)
+    pilot.end_pilot(study.pk, by=rex)
     study = Study.objects.get(pk=study.pk)
 
     done = judge_all(begin(study))
@@ -180,7 +180,7 @@ def test_compare_has_every_ask_of_readers(two: Study, mixed: Study, rex: User, s
 
     page = sign_in(rex).get(f"/compare/?study={two.pk}&study={mixed.pk}").content.decode()
 
-    for ask in (*two.asked, *mixed.asked):
+    for ask in (*two.work_asks, *mixed.work_asks):
         assert ask.title in page
 
 

@@ -14,10 +14,10 @@ from turnwise.contexts.files import jsonl_lines, parse
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version, save_set
 from turnwise.judging.items import pairs, subjects
-from turnwise.judging.items.pairs import Source
+from turnwise.judging.items.pairs import PairSource
 from turnwise.judging.models import Item
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import read_beside
+from turnwise.judging.queue.rater_session import reading_of_items
 from turnwise.judging.queue.services import plan_of
 from turnwise.responses import files as responses
 from turnwise.responses.models import ResponseRun
@@ -90,10 +90,10 @@ def test_of_two_responses_side_by_side_the_sentence_stands_there_once(
     ]
     study = make_pairs(raters=1)
 
-    pairs.add(study, Source.of_runs(runs))
+    pairs.add(study, PairSource.of_runs(runs))
 
     item = Item.objects.filter(study=study)[0].pk
-    (read,) = read_beside([item])[item]
+    (read,) = reading_of_items([item])[item]
     assert read.text.startswith("The ")
     assert read.note == ""
 

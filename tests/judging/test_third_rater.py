@@ -16,7 +16,7 @@ from turnwise.accounts.models import User
 from turnwise.judging.items import subjects
 from turnwise.judging.models import JudgingPlan, Slot
 from turnwise.judging.queue import services as judging
-from turnwise.judging.queue.rater_session import Desk
+from turnwise.judging.queue.rater_session import RaterSession
 from turnwise.studies.models import Study
 
 DENIES = {"group": "denial"}
@@ -39,7 +39,7 @@ def change(study: Study, **fields: object) -> None:
     subjects.save_plan(plan)
 
 
-def judge(desk: Desk, answers: Mapping[str, object]) -> None:
+def judge(desk: RaterSession, answers: Mapping[str, object]) -> None:
     [key] = Slot.objects.filter(study__code=desk.study_code).values_list("key", flat=True).distinct()
     judging.judge(desk, key=key, answers=answers)
 
@@ -121,7 +121,7 @@ def test_two_who_save_at_the_same_moment_are_joined_by_one(queue: Study) -> None
     assert isinstance(key, UUID)
     desks, together = [begin(queue), begin(queue)], threading.Barrier(2)
 
-    def save(desk: Desk, answers: Mapping[str, object]) -> None:
+    def save(desk: RaterSession, answers: Mapping[str, object]) -> None:
         try:
             together.wait(30)
             judging.judge(desk, key=key, answers=answers)

@@ -71,7 +71,7 @@ def test_what_no_page_can_show_or_takes_too_long_is_refused_in_words(
     assert (refused.status_code, "U+D800" in refused.content.decode()) == (422, True)
 
     monkeypatch.setattr(
-        "turnwise.live.subprocesses.PATIENCE_SECONDS", 0.01
+        "turnwise.live.subprocesses.TIMEOUT_SECONDS", 0.01
     )  # no process of Python is there so soon
     refused = client.get(upload(client, base_file())["Location"])
     assert (refused.status_code, "could not be read within" in refused.content.decode()) == (422, True)

@@ -10,9 +10,9 @@ from turnwise.knowledge.reading_sets import (
     FACTS_NEEDED,
     Configuration,
     KnownEntity,
+    ReadableArticle,
     Section,
     TooLittleKnownError,
-    ToRead,
     reading_sets,
 )
 
@@ -23,9 +23,9 @@ def entity(name: str, facts: int) -> KnownEntity:
     return KnownEntity(name, f"{name} short.", f"{name} summary.", tuple(f"{name} {n}" for n in range(facts)))
 
 
-def article(facts: tuple[int, int, int]) -> ToRead:
+def article(facts: tuple[int, int, int]) -> ReadableArticle:
     names = zip("XYZ", facts, strict=True)
-    return ToRead("Headline", SECTIONS, tuple(entity(name, n) for name, n in names))
+    return ReadableArticle("Headline", SECTIONS, tuple(entity(name, n) for name, n in names))
 
 
 def by_key(sections: list[Section]) -> dict[str, Section]:
@@ -107,7 +107,7 @@ def test_too_few_facts_are_named(configuration: Configuration) -> None:
 
 
 def test_an_article_of_two_entities_is_refused() -> None:
-    short = ToRead("Two", SECTIONS, (entity("X", 8), entity("Y", 8)))
+    short = ReadableArticle("Two", SECTIONS, (entity("X", 8), entity("Y", 8)))
 
     with pytest.raises(TooLittleKnownError, match="“Two” has 2 entities and 4 sections"):
         reading_sets(short, Configuration.D, Random(1))

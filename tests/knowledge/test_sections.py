@@ -3,21 +3,21 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from turnwise.knowledge.reading_sets import LONGEST_TEXT, MOST_SECTIONS, Section, pasted
+from turnwise.knowledge.reading_sets import LONGEST_TEXT, MOST_SECTIONS, Section, parse_pasted
 
 
 def test_lines_with_a_hash_name_sections() -> None:
     source = "\r\n# Bees\r\nThey dance.\r\n\r\nThey sting. C# too.\r\n## The *hive* ##\r\nWarm.\r\n"
 
-    assert pasted(source) == [
+    assert parse_pasted(source) == [
         Section("S1", "Bees", "They dance.\n\nThey sting. C# too."),
         Section("S2", "The *hive*", "Warm."),
     ]
 
 
 def test_a_text_without_names_is_one_section() -> None:
-    assert pasted("Only\nthis.") == [Section("S1", "To read", "Only\nthis.")]
-    assert pasted(" \n") == []
+    assert parse_pasted("Only\nthis.") == [Section("S1", "To read", "Only\nthis.")]
+    assert parse_pasted(" \n") == []
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_a_text_without_names_is_one_section() -> None:
 )
 def test_what_cannot_be_read_is_named(source: str, why: str) -> None:
     with pytest.raises(ValidationError, match=why.replace("(", r"\(")):
-        pasted(source)
+        parse_pasted(source)

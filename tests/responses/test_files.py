@@ -8,11 +8,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from tests.conftest import MakeVersion
-from turnwise.accounts.limits import one_at_once_of
+from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.responses import files
-from turnwise.responses.files import parsed_apart, parsed_from
+from turnwise.responses.files import parse_in_subprocess, parsed_from_json
 from turnwise.responses.models import Response, ResponseRun
 
 SignIn = Callable[[User], Client]
@@ -163,7 +163,7 @@ def test_another_process_reads_responses_as_this_one_does(version: ContextSetVer
     keys = dict(version.contexts.values_list("key", "pk"))
     languages = dict.fromkeys(keys, "zh")
 
-    found = parsed_from(parsed_apart(content, "csv", keys, languages))
+    found = parsed_from_json(parse_in_subprocess(content, "csv", keys, languages))
     assert found == files.parse(content, "csv", keys, languages)
 
 
@@ -211,7 +211,7 @@ def test_a_press_while_the_first_one_is_under_way_goes_on_by_itself(
     client = sign_in(rex)
     preview = upload(client, version, CSV).url
 
-    with one_at_once_of(1, "imports", rex.pk):
+    with limit_concurrency(1, "imports", rex.pk):
         waits = client.post(preview)
         refused = upload(client, version, CSV)
 

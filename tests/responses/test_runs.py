@@ -17,7 +17,7 @@ from tests.responses.conftest import MakeRun
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot, BotVersion
-from turnwise.live.jobs import RUNS, only_here
+from turnwise.live.jobs import RUNS, exclusive_lock
 from turnwise.responses import services, tasks
 from turnwise.responses.bot_jobs import SILENCE_TIMEOUT
 from turnwise.responses.models import Response, ResponseFault, ResponseRun
@@ -94,7 +94,7 @@ def test_a_run_waits_longer_for_a_slow_bot_than_people_do(make_run: MakeRun, set
 def test_nobody_works_on_a_run_that_another_has(make_run: MakeRun) -> None:
     run = make_run(2)
 
-    with only_here(RUNS, run.pk) as ours:
+    with exclusive_lock(RUNS, run.pk) as ours:
         assert ours
         assert answer_slice(run.pk) is False
 
@@ -330,7 +330,7 @@ def test_only_runs_that_nobody_works_on_are_taken_up(make_run: MakeRun) -> None:
     run = make_run(2)
     services.begin(run.pk, now=timezone.now() - timedelta(hours=5))
 
-    with only_here(RUNS, run.pk):
+    with exclusive_lock(RUNS, run.pk):
         tasks.take_up_runs()
     assert timezone.now() - reread(run).active_at > timedelta(hours=4)
     tasks.take_up_runs()

@@ -120,7 +120,7 @@ def draw_subset(
     if not found or wanted > len(found):
         raise ValidationError(
             _("%(wanted)s wanted, and %(there)s match. Ask for fewer, or remove a filter.")
-            % {"wanted": _format_wanted(max(1, wanted)), "there": f"{len(found):,}"}
+            % {"wanted": _count_with_verb(max(1, wanted)), "there": f"{len(found):,}"}
         )
     rows = _rows(sorted(_drawn(found, wanted, seed), key=lambda context: context.position))
     description = _describe_subset(version, by, wanted, len(found), seed)
@@ -162,7 +162,7 @@ def _rows(contexts: Sequence[Context]) -> list[ContextRow]:
     ]
 
 
-def _format_wanted(contexts: int) -> str:
+def _count_with_verb(contexts: int) -> str:
     return ngettext("%(n)s context is", "%(n)s contexts are", contexts) % {"n": f"{contexts:,}"}
 
 

@@ -113,7 +113,7 @@ class ResponsesForm(_SomeContexts):
         queryset=ResponseRun.objects.none(),
         label=_("Responses of"),
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": _("Choose whose responses are judged.")},
+        error_messages={"required": _("Choose the runs whose responses are judged.")},
     )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
@@ -220,7 +220,9 @@ def subjects_of(study: Study) -> list[tuple[str, str]]:
     return [(subject.value, title) for subject, title in titles.items() if subject in fitting]
 
 
-_INSTRUCTED_TEXT = _("It says itself what to answer, such as “Please answer Yes here”: an attention check.")
+_INSTRUCTED_TEXT = _(
+    "The item itself says what to answer, such as “Please answer Yes here”: an attention check."
+)
 
 
 class NumberForm(forms.ModelForm[JudgingPlan]):

@@ -72,7 +72,7 @@ class BaseVersion(SetVersion):
 
 
 class Entity(models.Model):
-    """Somebody or something that people can talk about."""
+    """A person or thing that people can talk about."""
 
     # Without an own index: that of entity_once_per_number begins with the version. Likewise for articles.
     version = models.ForeignKey(

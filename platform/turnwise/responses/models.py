@@ -121,7 +121,7 @@ class ResponseRun(BotJob):
 
     @property
     def drawing(self) -> Drawing | None:
-        """How the bot draws its responses; None: as configured."""
+        """Settings by which the bot draws its responses; None: as configured."""
         if self.samples is None or self.temperature is None:
             return None
         return Drawing(self.samples, self.temperature)

@@ -92,7 +92,7 @@ def preview_removal(study: Study, system: str) -> Removal:
 def _known(row: SystemCount | None, system: str) -> SystemCount:
     if row is None or not row.items:
         raise ValidationError(
-            _("There is nothing of “%(system)s” in the queue. Its page lists the systems that there are.")
+            _("The queue has no items of “%(system)s”. The page of the queue lists its systems.")
             % {"system": system[:200]}
         )
     return row

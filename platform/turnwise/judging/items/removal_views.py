@@ -21,8 +21,10 @@ def take_out(request: HttpRequest, pk: int) -> HttpResponse:
         if request.method == "POST":
             items = removal.take_out(study, system)
             message = ngettext(
-                "%(system)s is out of the queue: nobody new judges its %(n)s item. Its judgments stay.",
-                "%(system)s is out of the queue: nobody new judges its %(n)s items. Their judgments stay.",
+                "%(system)s is out of the queue: no other worker will judge its %(n)s item. Its judgments "
+                "stay.",
+                "%(system)s is out of the queue: no other worker will judge its %(n)s items. Their judgments "
+                "stay.",
                 items,
             )
             messages.success(request, message % {"system": system, "n": f"{items:,}"})

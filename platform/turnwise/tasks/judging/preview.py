@@ -66,7 +66,7 @@ class JudgingPreviewed(ItemsPreview):
 
     def _items_with_reading(self, keys: Sequence[int]) -> Mapping[int, ShownItem]:
         """Items in the format of the judging page by their key, with their reading."""
-        found = _shown_items(keys)
+        found = _items_for_raters(keys)
         if self.plan.shows_reading:
             read = reading_of_items(keys)
             for key, item in found.items():
@@ -143,7 +143,7 @@ class JudgingPreviewed(ItemsPreview):
         yield {"type": "judged", "item": key, "answers": answers, "leased": [], "progress": self.progress}
 
 
-def _shown_items(keys: Sequence[int]) -> dict[int, ShownItem]:
+def _items_for_raters(keys: Sequence[int]) -> dict[int, ShownItem]:
     with connection.cursor() as cursor:
         statement = "SELECT i.id, judging_shown(i, false) FROM judging_item AS i WHERE i.id = ANY(%s)"
         cursor.execute(statement, [list(keys)])
