@@ -76,7 +76,9 @@ def test_an_invalid_name_is_refused_with_an_explanation(
     assert User.objects.count() == before
 
 
-def test_a_deactivated_user_loses_access_immediately_and_can_return(ada: User, rex: User, sign_in: SignIn) -> None:
+def test_a_deactivated_user_loses_access_immediately_and_can_return(
+    ada: User, rex: User, sign_in: SignIn
+) -> None:
     admin, browser = sign_in(ada), sign_in(rex)
     program = Client(headers={"Authorization": f"Bearer {credentials.create_token(rex, 'his')}"})
     change = reverse("accounts:change_person", args=[rex.pk])
@@ -114,9 +116,7 @@ def test_users_cannot_lock_themselves_out(ada: User, sign_in: SignIn, what: str)
     assert (ada.is_active, ada.is_superuser, ada.has_first_password) == (True, True, False)
 
 
-def test_actions_are_recorded_and_found(
-    ada: User, rex: User, sign_in: SignIn, make_study: MakeStudy
-) -> None:
+def test_actions_are_recorded_and_found(ada: User, rex: User, sign_in: SignIn, make_study: MakeStudy) -> None:
     study = make_study(title="Noted")
     program = Client(headers={"Authorization": f"Bearer {credentials.create_token(rex, 'his')}"})
     researcher, admin = sign_in(rex), sign_in(ada)

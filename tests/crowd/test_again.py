@@ -385,7 +385,9 @@ def test_the_refusal_is_in_the_language_of_the_study(
 @pytest.mark.parametrize(
     ("language", "sentence"), [("zh", "每个聊天机器人各谈过一次"), ("ar", "مرة مع كل منها")]
 )
-def test_a_worker_who_talked_with_every_chatbot_is_told_so(make_study: MakeStudy, language: str, sentence: str) -> None:
+def test_a_worker_who_talked_with_every_chatbot_is_told_so(
+    make_study: MakeStudy, language: str, sentence: str
+) -> None:
     study = make_study(min_turns=2, max_turns=8, languages=[language], re_entry="per_bot")
     client = Client()
     begin(client, study)

@@ -153,9 +153,7 @@ def test_a_worker_reads_the_limits_before_and_the_reason_after(limited: Study) -
         ({"message_minutes": "two"}, "Enter a whole number."),
     ],
 )
-def test_invalid_limits_are_refused(
-    study: Study, rex: User, typed: dict[str, object], says: str
-) -> None:
+def test_invalid_limits_are_refused(study: Study, rex: User, typed: dict[str, object], says: str) -> None:
     client = Client()
     client.force_login(rex)
     sent = {"message_minutes": 2, "session_minutes": 10, "extensions": 10} | typed

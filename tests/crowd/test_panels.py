@@ -241,9 +241,7 @@ LONG = "x" * 10_000
         (f"invitation={LONG}", "no such invitation"),
     ],
 )
-def test_a_malformed_link_is_refused_with_an_explanation(
-    study: Study, query: str, says: str
-) -> None:
+def test_a_malformed_link_is_refused_with_an_explanation(study: Study, query: str, says: str) -> None:
     answer = visit(Client(), study, query.format(of_w1=signature(SECRET, study.code, "w-1", "s-9")))
 
     assert 400 <= answer.status_code < 410

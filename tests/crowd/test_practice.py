@@ -111,9 +111,7 @@ def test_invalid_practice_answers_are_refused(practising: Study, answers: Any, s
     assert not Assignment.objects.exists()
 
 
-def test_workers_who_practised_the_same_questions_may_skip(
-    make_study: MakeStudy, practising: Study
-) -> None:
+def test_workers_who_practised_the_same_questions_may_skip(make_study: MakeStudy, practising: Study) -> None:
     again = make_study({"other": 5}, question_set="human-likeness", practice=True)
     client = entered(practising, prolific="wanda")
     practise(client, practising)

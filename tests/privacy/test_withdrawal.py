@@ -191,8 +191,10 @@ def test_pay_stays_and_the_id_is_erased_once_paid(paid: Study, make_study: MakeS
     assert list(PayEntry.objects.values()) == entries
     own = Participation.objects.select_related("worker").get(pk=own.pk)
     assert (own.worker.panel, own.worker.panel_id, own.address, own.submission) == ("", "", "", "")
-    told = Client().get(own.own_link).content.decode()
-    assert own.known_by == hash_panel_id("prolific", arrival.worker, paid)  # as whoever has the key can find out
+    told = Client().get(own.data_link).content.decode()
+    assert own.known_by == hash_panel_id(
+        "prolific", arrival.worker, paid
+    )  # as whoever has the key can find out
     assert "Whoever holds the key can check whether a given id fits." in told
     kept = participation_in(elsewhere)
     assert kept.worker.panel_id == arrival.worker

@@ -106,9 +106,7 @@ def test_a_finished_conversation_comes_back_though_ended_ones_take_no_turns(stud
 
 
 @pytest.mark.django_db
-def test_foreign_keys_are_restored_and_files_are_unchanged(
-    study: Study, rex: User, mallory: User
-) -> None:
+def test_foreign_keys_are_restored_and_files_are_unchanged(study: Study, rex: User, mallory: User) -> None:
     draft = upload(study, BytesIO(FILE), name="talk.txt", by=mallory)
     before, kept = every_row(), SoftDeleter()
 

@@ -35,30 +35,33 @@ def has_unpaid_amount(participation: Participation) -> bool:
     return any(account.due > 0 for account in ledger.accounts(participation.study, only=only))
 
 
-def anonymize(own: Participation, *, now: datetime) -> None:
+def anonymize(participation: Participation, *, now: datetime) -> None:
     """Erase the identifiers of a worker in one study, in the caller's transaction.
 
     It covers all of the worker's participations in the study; their remaining rows are anonymous. If the
     worker takes part in other studies, the participations here move to a new worker.
     """
-    known, here = own.worker, list(participations_of_person(own).values_list("pk", flat=True))
+    known, here = (
+        participation.worker,
+        list(participations_of_person(participation).values_list("pk", flat=True)),
+    )
     if known.panel == Invited.key:
         key = known.panel_id.rpartition("-")[2]
-        invited = Invitation.objects.filter(study=own.study_id, pk=int(key) if key.isdigit() else 0)
+        invited = Invitation.objects.filter(study=participation.study_id, pk=int(key) if key.isdigit() else 0)
         for each in invited:
             invited.update(name=f"[erased] {each.pk}")
     anonymous = known
     if Participation.objects.filter(worker=known).exclude(pk__in=here).exists():
         anonymous = Worker.objects.create()
-        _move(here, own.study_id, known, anonymous)
+        _move(here, participation.study_id, known, anonymous)
     else:
         Worker.objects.filter(pk=known.pk).update(panel="", panel_id="", pseudonym=pseudonym())
-    known_by = hash_panel_id(known.panel, known.panel_id, own.study) if known.panel_id else ""
+    known_by = hash_panel_id(known.panel, known.panel_id, participation.study) if known.panel_id else ""
     Participation.objects.filter(pk__in=here).update(
         worker=anonymous, known_by=known_by, address="", submission="", way_back={}, erased_at=now
     )
-    bundles.delete_bundles_quoting([own.study_id])
-    trash.purge_studies([own.study_id])
+    bundles.delete_bundles_quoting([participation.study_id])
+    trash.purge_studies([participation.study_id])
 
 
 def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) -> None:
@@ -102,24 +105,24 @@ def erase_ids(participation_id: int, *, now: datetime | None = None) -> None:
         ValidationError: the worker is still to be paid, for which the ID is needed. Nothing was erased.
     """
     rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
-    own = rows.get(pk=participation_id)
-    if own.erased_at:
+    participation = rows.get(pk=participation_id)
+    if participation.erased_at:
         return
-    if has_unpaid_amount(own):
+    if has_unpaid_amount(participation):
         raise ValidationError(
             _(
                 "%(who)s is still to be paid, and the id is needed for that. First mark them as "
                 "paid under Payments."
             )
-            % {"who": own.pseudonym}
+            % {"who": participation.pseudonym}
         )
-    anonymize(own, now=now or timezone.now())
+    anonymize(participation, now=now or timezone.now())
 
 
-def _is_due_each_time(own: Participation, now: datetime) -> bool:
+def _is_due_each_time(participation: Participation, now: datetime) -> bool:
     """True if all of the worker's participations in the study are due for erasure."""
     # Filter by keys, so that the database reads only these rows.
-    keys = list(participations_of_person(own).values_list("pk", flat=True))
+    keys = list(participations_of_person(participation).values_list("pk", flat=True))
     return len(_due_keys(Participation.objects.filter(pk__in=keys), now)) == len(keys)
 
 
@@ -129,8 +132,12 @@ def erase_due(*, now: datetime | None = None) -> int:
     for key in list(due_for_erasure(now).order_by("pk").values_list("pk", flat=True)):
         with transaction.atomic():
             rows = Participation.objects.select_related("study", "worker").select_for_update(of=("self",))
-            own = rows.filter(pk=key, erased_at=None).first()
-            if own and _is_due_each_time(own, now) and not has_unpaid_amount(own):
-                anonymize(own, now=now)
+            participation = rows.filter(pk=key, erased_at=None).first()
+            if (
+                participation
+                and _is_due_each_time(participation, now)
+                and not has_unpaid_amount(participation)
+            ):
+                anonymize(participation, now=now)
                 erased += 1
     return erased

@@ -30,8 +30,12 @@ def data_page(view: DataView) -> Callable[[HttpRequest, str, str], HttpResponse]
         if too_often(request, "own_link", rate="60/m"):
             return too_many(request)
         study = Study.objects.filter(code=code).exclude(state=Study.State.DRAFT).first()
-        own = participation_by_data_link(token, study) if study else None
-        response = view(request, own) if own else refused(request, refusals.unknown_data_link(), study)
+        participation = participation_by_data_link(token, study) if study else None
+        response = (
+            view(request, participation)
+            if participation
+            else refused(request, refusals.unknown_data_link(), study)
+        )
         response["Referrer-Policy"] = "no-referrer"
         response["X-Robots-Tag"] = "noindex"
         add_never_cache_headers(response)
@@ -42,28 +46,28 @@ def data_page(view: DataView) -> Callable[[HttpRequest, str, str], HttpResponse]
 
 @require_safe
 @data_page
-def mine(request: HttpRequest, own: Participation) -> HttpResponse:
-    return render(request, "privacy/mine.html", _page_context(request, own))
+def mine(request: HttpRequest, participation: Participation) -> HttpResponse:
+    return render(request, "privacy/mine.html", _page_context(request, participation))
 
 
-def _page_context(request: HttpRequest, own: Participation) -> dict[str, object]:
-    late = withdrawal.why_too_late(own, timezone.now())
+def _page_context(request: HttpRequest, participation: Participation) -> dict[str, object]:
+    late = withdrawal.why_too_late(participation, timezone.now())
     return {
-        "study": own.study,
-        "own": own,
-        "stored": stored_data_of(own),
-        "withdrawal": getattr(own, "withdrawal", None),
-        "until": withdrawal.last_day(own),
+        "study": participation.study,
+        "own": participation,
+        "stored": stored_data_of(participation),
+        "withdrawal": getattr(participation, "withdrawal", None),
+        "until": withdrawal.last_day(participation),
         "late": late,
-        "base": own.data_link,
+        "base": participation.data_link,
     }
 
 
 @require_safe
 @data_page
-def file(request: HttpRequest, own: Participation) -> HttpResponse:
-    text = json.dumps(stored_data_of(own), ensure_ascii=False, indent=1) + "\n"
-    name = f"turnwise-{own.study.code}-{own.pseudonym}.json"
+def file(request: HttpRequest, participation: Participation) -> HttpResponse:
+    text = json.dumps(stored_data_of(participation), ensure_ascii=False, indent=1) + "\n"
+    name = f"turnwise-{participation.study.code}-{participation.pseudonym}.json"
     return HttpResponse(
         text,
         content_type="application/json",
@@ -76,17 +80,17 @@ def file(request: HttpRequest, own: Participation) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @data_page
-def withdraw(request: HttpRequest, own: Participation) -> HttpResponse:
+def withdraw(request: HttpRequest, participation: Participation) -> HttpResponse:
     """Withdraw from the study, after a confirmation."""
-    if hasattr(own, "withdrawal"):
-        return redirect(own.data_link)
-    shown = _page_context(request, own)
+    if hasattr(participation, "withdrawal"):
+        return redirect(participation.data_link)
+    shown = _page_context(request, participation)
     if request.method != "POST":
         return render(request, "privacy/withdraw.html", shown, status=403 if shown["late"] else 200)
     if request.POST.get("sure") != "yes":
         return render(request, "privacy/withdraw.html", shown | {"unsure": True}, status=422)
     try:
-        withdrawal.withdraw(own.pk)
+        withdrawal.withdraw(participation.pk)
     except ValidationError:
         return render(request, "privacy/withdraw.html", shown, status=403)
-    return redirect(own.data_link)
+    return redirect(participation.data_link)

@@ -17,88 +17,102 @@ from turnwise.questions.question_sets import question_set
 from turnwise.responses.models import Response
 
 
-def stored_data_of(own: Participation) -> dict[str, Any]:
+def stored_data_of(participation: Participation) -> dict[str, Any]:
     """All stored data as JSON, except the bot's name, which may be blinded."""
-    seat = _seat(own)
-    withdrawal = getattr(own, "withdrawal", None)
+    seat = _seat(participation)
+    withdrawal = getattr(participation, "withdrawal", None)
     return {
-        "study": {"title": own.study.title, "contact": own.study.contact},
+        "study": {"title": participation.study.title, "contact": participation.study.contact},
         "you": {
-            "pseudonym": own.pseudonym,
-            "panel": own.worker.panel,
-            "panel_id": own.worker.panel_id,
-            "submission": own.submission,
-            "network_address": _("coded") if own.address else "",
-            "resume_code": own.resume_code,
-            "completion_code": own.disclosed_code,
+            "pseudonym": participation.pseudonym,
+            "panel": participation.worker.panel,
+            "panel_id": participation.worker.panel_id,
+            "submission": participation.submission,
+            "network_address": _("coded") if participation.address else "",
+            "resume_code": participation.resume_code,
+            "completion_code": participation.disclosed_code,
         },
-        "consent": {"version": own.consent.number, "at": _time(own.consented_at), "text": own.consent.text},
-        "work": _work(own),
+        "consent": {
+            "version": participation.consent.number,
+            "at": _time(participation.consented_at),
+            "text": participation.consent.text,
+        },
+        "work": _work(participation),
         "withdrawn_at": _time(withdrawal.at if withdrawal else None),
         "conversation": _conversation(seat) if seat else None,
-        "other_times": [_other_time(each) for each in _others(own)],
-        "answers": [_answer(each) for each in _labels(own)],
-        "written": [_written(each) for each in Response.objects.filter(author=own).select_related("context")],
-        **_passed(own),
-        "noted_about_you": [
-            *filter(None, (own.signs, own.proposed_reason, own.excluded_reason)),
-            *_noted(own),
+        "other_times": [_other_time(each) for each in _others(participation)],
+        "answers": [_answer(each) for each in _labels(participation)],
+        "written": [
+            _written(each) for each in Response.objects.filter(author=participation).select_related("context")
         ],
-        "told_over_panel": _panel_messages(own),
-        "pay": _pay(own),
+        **_passed(participation),
+        "noted_about_you": [
+            *filter(
+                None, (participation.signs, participation.proposed_reason, participation.excluded_reason)
+            ),
+            *_noted(participation),
+        ],
+        "told_over_panel": _panel_messages(participation),
+        "pay": _pay(participation),
     }
 
 
-def count_stored(own: Participation) -> dict[str, int]:
+def count_stored(participation: Participation) -> dict[str, int]:
     """Number of stored messages, answers, written responses and pay entries."""
-    turns = Turn.objects.filter(dialogue__seats__assignment__participation=own)
+    turns = Turn.objects.filter(dialogue__seats__assignment__participation=participation)
     return {
         "messages": turns.count(),
-        "answers": _labels(own).count(),
-        "written": Response.objects.filter(author=own).count(),
-        "pay": PayEntry.objects.filter(participation=own.pk).count(),
+        "answers": _labels(participation).count(),
+        "written": Response.objects.filter(author=participation).count(),
+        "pay": PayEntry.objects.filter(participation=participation.pk).count(),
     }
 
 
-def _seat(own: Participation) -> Seat | None:
-    return Seat.objects.filter(assignment__participation=own).select_related("dialogue").first()
+def _seat(participation: Participation) -> Seat | None:
+    return Seat.objects.filter(assignment__participation=participation).select_related("dialogue").first()
 
 
-def _others(own: Participation) -> QuerySet[Participation]:
-    every = Participation.objects.filter(worker=own.worker_id, study=own.study_id).exclude(pk=own.pk)
+def _others(participation: Participation) -> QuerySet[Participation]:
+    every = Participation.objects.filter(
+        worker=participation.worker_id, study=participation.study_id
+    ).exclude(pk=participation.pk)
     return every.select_related("assignment", "consent", "entered_by").order_by("number")
 
 
-def _other_time(own: Participation) -> dict[str, Any]:
+def _other_time(participation: Participation) -> dict[str, Any]:
     """Data of another participation of the same worker; its answers are listed with all others."""
-    seat = _seat(own)
+    seat = _seat(participation)
     return {
-        "number": own.number,
-        "submission": own.submission,
-        "resume_code": own.resume_code,
-        "completion_code": own.disclosed_code,
-        "consent": {"version": own.consent.number, "at": _time(own.consented_at), "text": own.consent.text},
-        "work": _work(own),
+        "number": participation.number,
+        "submission": participation.submission,
+        "resume_code": participation.resume_code,
+        "completion_code": participation.disclosed_code,
+        "consent": {
+            "version": participation.consent.number,
+            "at": _time(participation.consented_at),
+            "text": participation.consent.text,
+        },
+        "work": _work(participation),
         "conversation": _conversation(seat) if seat else None,
-        "noted_about_you": _noted(own),
-        "told_over_panel": _panel_messages(own),
-        "pay": _pay(own),
+        "noted_about_you": _noted(participation),
+        "told_over_panel": _panel_messages(participation),
+        "pay": _pay(participation),
     }
 
 
-def _panel_messages(own: Participation) -> list[dict[str, str]]:
+def _panel_messages(participation: Participation) -> list[dict[str, str]]:
     return [
         {"what": act.get_kind_display(), "text": act.text, "at": _time(act.done_at)}
-        for act in own.panel_acts.all()
+        for act in participation.panel_acts.all()
     ]
 
 
-def _pay(own: Participation) -> list[dict[str, Any]]:
-    return [_paid(each) for each in PayEntry.objects.filter(participation=own.pk)]
+def _pay(participation: Participation) -> list[dict[str, Any]]:
+    return [_paid(each) for each in PayEntry.objects.filter(participation=participation.pk)]
 
 
-def _work(own: Participation) -> dict[str, str]:
-    work = getattr(own, "assignment", None)
+def _work(participation: Participation) -> dict[str, str]:
+    work = getattr(participation, "assignment", None)
     return {
         "began_at": _time(work.assigned_at if work else None),
         "ended_at": _time(work.ended_at if work else None),
@@ -106,16 +120,16 @@ def _work(own: Participation) -> dict[str, str]:
     }
 
 
-def _passed(own: Participation) -> dict[str, list[dict[str, Any]]]:
+def _passed(participation: Participation) -> dict[str, list[dict[str, Any]]]:
     """Training, practice and qualification tests that the worker passed or tried."""
     return {
         "training": [
             {"tries": each.tries, "passed_at": _time(each.passed_at)}
-            for each in Training.objects.filter(worker=own.worker_id, study=own.study_id)
+            for each in Training.objects.filter(worker=participation.worker_id, study=participation.study_id)
         ],
         "practice": [
             {"questions": each.question_set, "passed_at": _time(each.passed_at)}
-            for each in Practice.objects.filter(worker=own.worker_id)
+            for each in Practice.objects.filter(worker=participation.worker_id)
         ],
         "qualification": [
             {
@@ -125,7 +139,7 @@ def _passed(own: Participation) -> dict[str, list[dict[str, Any]]]:
                 "passed": each.passed,
                 "at": _time(each.at),
             }
-            for each in Attempt.objects.filter(participation=own).select_related("qualification")
+            for each in Attempt.objects.filter(participation=participation).select_related("qualification")
         ],
     }
 
@@ -140,10 +154,10 @@ def _paid(entry: PayEntry) -> dict[str, str]:
     }
 
 
-def _noted(own: Participation) -> list[str]:
+def _noted(participation: Participation) -> list[str]:
     """Quality flags and decisions about the participation, as sentences."""
-    flags = [describe_flag(flag.kind, flag.figures) for flag in own.flags.all()]
-    decided = Decision.objects.filter(study=own.study_id, participation=own.pk)
+    flags = [describe_flag(flag.kind, flag.figures) for flag in participation.flags.all()]
+    decided = Decision.objects.filter(study=participation.study_id, participation=participation.pk)
     return [*flags, *(f"{each.get_action_display()}: {each.reason}".removesuffix(": ") for each in decided)]
 
 
@@ -179,8 +193,8 @@ def _typing(turn: Turn, seat: Seat) -> dict[str, int]:
     return {"pasted_characters": typed.pasted, "typing_milliseconds": typed.typing_ms}
 
 
-def _labels(own: Participation) -> QuerySet[Label]:
-    given = Label.objects.filter(rater=own.worker_id, study=own.study_id).order_by("pk")
+def _labels(participation: Participation) -> QuerySet[Label]:
+    given = Label.objects.filter(rater=participation.worker_id, study=participation.study_id).order_by("pk")
     sides = ("first_response", "second_response", "first_dialogue", "second_dialogue")
     return given.select_related("turn", "response", "context", *(f"pair__{side}" for side in sides))
 

@@ -208,14 +208,14 @@ def work_by_worker(study: Study) -> dict[str, Work]:
                 typed[worker].append(Message(len(text), pasted, ms))
     checks = {(each.question_set, each.question): each.right for each in study.attention_checks.all()}
     for pk, worker, asked, answers, ms, item, system, words, occasion, is_gold, is_check, right in rows:
-        given = json.loads(answers)
+        answered = json.loads(answers)
         if is_gold:
-            known[worker].append(KnownAnswer(is_right(json.loads(right or "{}"), given), is_check, pk))
+            known[worker].append(KnownAnswer(is_right(json.loads(right or "{}"), answered), is_check, pk))
             continue
         free = texts.setdefault(asked, set(question_set(asked).free_texts))
-        kept = {key: answer for key, answer in given.items() if key not in free}
+        kept = {key: answer for key, answer in answered.items() if key not in free}
         for question in [key for key in kept if (asked, key) in checks]:
-            right_one = is_right({question: [checks[asked, question]]}, given)
+            right_one = is_right({question: [checks[asked, question]]}, answered)
             known[worker].append(KnownAnswer(right_one, True, pk))
             del kept[question]
         time = float("nan") if ms is None else float(ms)

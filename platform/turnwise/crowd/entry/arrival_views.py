@@ -50,13 +50,17 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
     if request.headers.get("Sec-Fetch-Dest") == "iframe":  # browsers keep no third-party cookies there
         here = {"study": study, "address": request.get_full_path()}
         return _framed(request, render(request, "crowd/framed.html", here))
-    own = participation_of(session_of(request.COOKIES), study)
-    if own and not _is_other_person(own, arrival):
-        if arrival and arrival.submission not in ("", own.submission) and _can_re_enter(own):
-            return _re_entry_page(request, own, arrival)
+    participation = participation_of(session_of(request.COOKIES), study)
+    if participation and not _is_other_person(participation, arrival):
+        if (
+            arrival
+            and arrival.submission not in ("", participation.submission)
+            and _can_re_enter(participation)
+        ):
+            return _re_entry_page(request, participation, arrival)
         if arrival:
-            enrolment.record_return(own.pk, arrival)
-        return redirect(page_of(own), code=study.code)
+            enrolment.record_return(participation.pk, arrival)
+        return redirect(page_of(participation), code=study.code)
     if arrival and enrolment.begun_participation(arrival, study):
         return _welcome(request, study, arrival, recognised=True)
     try:
@@ -67,73 +71,79 @@ def enter(request: HttpRequest, study: Study) -> HttpResponse:
     return _welcome(request, study, arrival)
 
 
-def _can_re_enter(own: Participation) -> bool:
-    return re_entry.is_over(own) and own.study.re_entry != ReEntry.ONCE
+def _can_re_enter(participation: Participation) -> bool:
+    return re_entry.is_over(participation) and participation.study.re_entry != ReEntry.ONCE
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @worker_page
 def re_enter(request: HttpRequest, study: Study) -> HttpResponse:
     """Start another participation, after consent to a text that has changed."""
-    own = re_entry.newest_participation(current_participation(request, study))
-    if not re_entry.is_over(own):
-        return _go_on(request, own)
+    participation = re_entry.newest_participation(current_participation(request, study))
+    if not re_entry.is_over(participation):
+        return _go_on(request, participation)
     text = request.POST.get("arrival", "")
     arrival = load_signed_arrival(text, study) if text else None
-    if arrival and _is_other_person(own, arrival):
+    if arrival and _is_other_person(participation, arrival):
         raise refusals.stale_page()
     # A page that stayed open since an earlier participation starts nothing.
-    if request.method != "POST" or request.POST.get("after") != str(own.number):
-        return _re_entry_page(request, own, arrival)
+    if request.method != "POST" or request.POST.get("after") != str(participation.number):
+        return _re_entry_page(request, participation, arrival)
     version = study.consent_versions.last()
-    is_read = version == own.consent or request.POST.get("consent") == str(version and version.number)
-    if version is None or not is_read or (version != own.consent and request.POST.get("agree") != "yes"):
-        return _re_entry_page(request, own, arrival, status=422)
-    _refuse_re_entry(own, arrival)
+    is_read = version == participation.consent or request.POST.get("consent") == str(
+        version and version.number
+    )
+    if (
+        version is None
+        or not is_read
+        or (version != participation.consent and request.POST.get("agree") != "yes")
+    ):
+        return _re_entry_page(request, participation, arrival, status=422)
+    _refuse_re_entry(participation, arrival)
     newest = enrolment.create_re_entry(
-        own, version, arrival=arrival, address=request.META.get("REMOTE_ADDR", "")
+        participation, version, arrival=arrival, address=request.META.get("REMOTE_ADDR", "")
     )
     return _go_on(request, newest)
 
 
-def _go_on(request: HttpRequest, own: Participation) -> HttpResponse:
+def _go_on(request: HttpRequest, participation: Participation) -> HttpResponse:
     """Redirect to the worker's current page, and set the session cookie."""
-    response = redirect(page_of(own), code=own.study.code)
-    remember(response, own, known=session_of(request.COOKIES))
+    response = redirect(page_of(participation), code=participation.study.code)
+    remember(response, participation, known=session_of(request.COOKIES))
     return response
 
 
 def _re_entry_page(
-    request: HttpRequest, own: Participation, arrival: Arrival | None, *, status: int = 200
+    request: HttpRequest, participation: Participation, arrival: Arrival | None, *, status: int = 200
 ) -> HttpResponse:
     """Render the page on which a worker who has finished may start again.
 
     Raises:
         EntryRefusedError: the worker may not start again, or the study admits no one now.
     """
-    _refuse_re_entry(own, arrival)
-    study = own.study
+    _refuse_re_entry(participation, arrival)
+    study = participation.study
     version = study.consent_versions.last()
     context = {
         "study": study,
-        "after": own.number,
+        "after": participation.number,
         "arrival": sign_arrival(arrival, study) if arrival else "",
-        "consent": version if version != own.consent else None,
+        "consent": version if version != participation.consent else None,
         "is_error": status != 200,
     }
     return render(request, "crowd/again.html", context, status=status)
 
 
-def _refuse_re_entry(own: Participation, arrival: Arrival | None) -> None:
+def _refuse_re_entry(participation: Participation, arrival: Arrival | None) -> None:
     """Refuse workers who cannot start again, or not now.
 
     Raises:
         EntryRefusedError: names the reason.
     """
-    re_entry.refuse_re_entry(own)
-    if arrival is None and own.submission:
+    re_entry.refuse_re_entry(participation)
+    if arrival is None and participation.submission:
         raise refusals.re_enter_from_panel()
-    _refuse_early(arrival or arrival_of_participation(own), own.study)
+    _refuse_early(arrival or arrival_of_participation(participation), participation.study)
 
 
 def _framed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -143,10 +153,13 @@ def _framed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     return response
 
 
-def _is_other_person(own: Participation, arrival: Arrival | None) -> bool:
+def _is_other_person(participation: Participation, arrival: Arrival | None) -> bool:
     """True if the link names another person than the browser's session, as on a shared computer."""
     named = arrival.worker if arrival else ""
-    return bool(named) and (own.worker.panel, own.worker.panel_id) != (arrival and arrival.panel, named)
+    return bool(named) and (participation.worker.panel, participation.worker.panel_id) != (
+        arrival and arrival.panel,
+        named,
+    )
 
 
 def _refuse_early(arrival: Arrival, study: Study) -> None:

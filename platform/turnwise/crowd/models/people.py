@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from turnwise.crowd.models.recruitment import CODED, LONGEST_ID, Outcome, StudyPanel
 from turnwise.studies.models import CODE_ALPHABET, ConsentVersion, Study, StudyBot
 
-_OWN_LINK = "crowd.own_link"
+_DATA_LINK_SALT = "crowd.own_link"
 
 
 def _code(length: int) -> str:
@@ -174,7 +174,8 @@ class Participation(models.Model):
     @property
     def data_link(self) -> str:
         """Address of the page with all data stored about the participant; the signature prevents guessing."""
-        return reverse("privacy:mine", args=[self.study.code, Signer(salt=_OWN_LINK).sign(str(self.pk))])
+        token = Signer(salt=_DATA_LINK_SALT).sign(str(self.pk))
+        return reverse("privacy:mine", args=[self.study.code, token])
 
     @property
     def disclosed_code(self) -> str:
@@ -189,7 +190,7 @@ class Participation(models.Model):
 def participation_by_data_link(token: str, study: Study) -> Participation | None:
     """Find the participation of a signed data link in this study; None if the signature is invalid."""
     try:
-        key = int(Signer(salt=_OWN_LINK).unsign(token))
+        key = int(Signer(salt=_DATA_LINK_SALT).unsign(token))
     except (BadSignature, ValueError):
         return None
     found = Participation.objects.filter(pk=key, study=study)
