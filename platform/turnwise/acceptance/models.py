@@ -35,7 +35,7 @@ class Decision(models.Model):
 
 
 class Limits(models.Model):
-    """Limits of a study beyond which conversations are marked for review; the default limits if it has none."""
+    """Limits of a study beyond which conversations are marked for review; without a row, the defaults."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="acceptance_limits")
     values = models.JSONField(

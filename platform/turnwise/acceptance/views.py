@@ -130,7 +130,7 @@ def set_limits(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def accept_fitting(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
-    """Accept the listed conversations that are within all limits; the form names them, so no others slip in."""
+    """Accept the conversations named in the form that are within all limits."""
     study = _study(request, pk)
     named = [key for key in request.POST.getlist("conversation")[:PER_PAGE] if _is_uuid(key)]
     pending = queries.dialogues_to_review(study, queries.PENDING).filter(public_id__in=named)

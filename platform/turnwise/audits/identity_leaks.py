@@ -1,6 +1,7 @@
 """Identity leaks in blind studies: replies that name the bot or its maker.
 
-Before the start they come from the newest audit of each bot and from the queue, afterwards from the conversations.
+Before the start they come from the newest audit of each bot and from the queue, afterwards from the
+conversations.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -84,7 +84,8 @@ class Audit(BotJob):
 class AuditedReply(models.Model):
     """A reply of an audit, to a question or to a line of the talk before it.
 
-    For a line of a talk, `question` is the name of the talk and `label` is empty; such replies are not judged.
+    For a line of a talk, `question` is the name of the talk and `label` is empty; such replies are not
+    judged.
     """
 
     # No index of its own: that of audited_once_per_turn begins with the audit.

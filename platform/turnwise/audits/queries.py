@@ -36,7 +36,7 @@ def audits_of(user: User | AnonymousUser) -> QuerySet[Audit]:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How often a bot says that it is a machine.
+    """Share of questions on which a bot says that it is a machine.
 
     Attributes:
         title: part of the audit.

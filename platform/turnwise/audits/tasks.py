@@ -1,4 +1,4 @@
-"""Jobs of audits: each works on an audit for a while. Interrupted questions are repeated with the same seed."""
+"""Jobs of audits, in chunks. Interrupted questions are repeated with the same seed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,5 +1,4 @@
-"""Raters' verdicts on an audit's replies, the captions of verdicts, and the CSV of replies.
-"""
+"""Raters' verdicts on an audit's replies, the captions of verdicts, and the CSV of replies."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,8 @@
 """Registered bots inside wrappers and ensembles, and the bots that a person may see.
 
-Settings name a bot inside as `{"registered": "eliza", "revision": 2}`. A revision never changes, so the outer bot
-stays the same when the inner one gets other settings. The inner settings, which may hold secrets, are filled in
-only where the bot is checked or loaded.
+Settings name a bot inside as `{"registered": "eliza", "revision": 2}`. A revision never changes, so the
+outer bot stays the same when the inner one gets other settings. The inner settings, which may hold secrets,
+are filled in only where the bot is checked or loaded.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,8 +22,8 @@ from turnwise.bots.models import OPERATED, OUTSIDE, Bot, BotRevision
 def visible_bots(user: User | AnonymousUser) -> QuerySet[Bot]:
     """The bots that this person may see with settings and figures, talk with and choose for studies.
 
-    Of other bots in their studies they see only the title. An outside system has no settings; it is visible to
-    anyone whose study has conversations with it.
+    Of other bots in their studies they see only the title. An outside system has no settings; it is visible
+    to anyone whose study has conversations with it.
     """
     talked_here = Q(adapter=OUTSIDE, study_bots__study__owner=user.pk)
     return shared_with(

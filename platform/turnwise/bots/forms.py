@@ -242,7 +242,9 @@ class BotForm(forms.Form):
         if problem.value == HIDDEN:
             return gettext("%(setting)s cannot be used: %(cure)s.") % told
         if problem.value.endswith((" entry", " entries")):
-            return gettext("%(setting)s: %(cure)s.") % told  # the number of entries does not explain the error
+            return (
+                gettext("%(setting)s: %(cure)s.") % told
+            )  # the number of entries does not explain the error
         return gettext("%(setting)s cannot be %(value)s: %(cure)s.") % told
 
     @property

@@ -4,7 +4,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-# Adapter of outside systems, which only speak in imported or relayed conversations; not in the registry.
+# Adapter of outside systems, which only speak in imported or relayed conversations. It is not registered.
 OUTSIDE = "transcript"
 # The adapter of a bot in whose place a person of the team answers.
 OPERATED = "operator"
@@ -14,8 +14,7 @@ RESERVED_NAMES = ("new", "side-by-side", "found")
 
 
 class Bot(models.Model):
-    """A chatbot that studies may use: an adapter of `chatbots` with the configuration of its newest revision.
-    """
+    """A chatbot for studies: an adapter of `chatbots` with the configuration of its newest revision."""
 
     name = models.SlugField(max_length=60, unique=True)
     title = models.CharField(

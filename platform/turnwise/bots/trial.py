@@ -1,5 +1,4 @@
-"""Trying bots: a private chat that stores nothing and shows every candidate, and greetings to test bots.
-"""
+"""Trying bots: a private chat that stores nothing and shows every candidate, and greetings to test bots."""
 
 import asyncio
 import time

@@ -138,7 +138,9 @@ class _BatchQueue:
                 rows = await connection.rows("EXECUTE step (%s)", (given,))
         except Exception as error:  # each step is repeated alone, so that only the failing one raises
             log.warning(
-                "A batch of %s steps was not committed; each step is repeated alone.", len(batch), exc_info=True
+                "A batch of %s steps was not committed; each step is repeated alone.",
+                len(batch),
+                exc_info=True,
             )
             for _, row in batch:
                 if not row.done():

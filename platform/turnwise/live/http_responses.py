@@ -1,5 +1,4 @@
-"""Responses of the REST API as /api/openapi.json describes them, and streamed downloads.
-"""
+"""Responses of the REST API as /api/openapi.json describes them, and streamed downloads."""
 
 from collections.abc import Generator
 from typing import Any, Generic, Self, TypeVar

@@ -121,7 +121,9 @@ class ChunkedJob:
             with suppress(RedisError):
                 cache.delete(key)
             raise
-        with suppress(RedisError):  # the queue has the job; if the mark expires early, it is sent twice at most
+        with suppress(
+            RedisError
+        ):  # the queue has the job; if the mark expires early, it is sent twice at most
             cache.touch(key, LOST_AFTER_SECONDS)
         return True
 

@@ -1,7 +1,7 @@
 """Subprocesses for heavy work, and garbage collection of processes that run for long.
 
-Matplotlib and the statistics hold the interpreter, and the process that serves pages also serves workers: so a
-subprocess does such work.
+Matplotlib and the statistics hold the interpreter, and the process that serves pages also serves workers: so
+a subprocess does such work.
 """
 
 import gc
@@ -21,8 +21,8 @@ def shape_of(*kinds: type[Any]) -> str:
     return ";".join(f"{kind.__name__}:{','.join(each.name for each in fields(kind))}" for kind in kinds)
 
 
-# Thresholds of Python's three garbage generations (the default of the first is 700). The older generations hold
-# what closed sockets leave behind.
+# Thresholds of Python's three garbage generations (the default of the first is 700). The older generations
+# hold what closed sockets leave behind.
 NEW_OBJECTS, LOOKS, LONGER_LOOKS = 10_000, 5, 5
 
 

@@ -1,5 +1,4 @@
-"""The documentation as pages of the product: contents, HTML, search, and the help page of each view.
-"""
+"""The documentation as pages of the product: contents, HTML, search, and the help page of each view."""
 
 import re
 from collections.abc import Iterator

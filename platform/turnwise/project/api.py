@@ -1,4 +1,4 @@
-"""The REST API as a whole: who may call it, and how it says what went wrong."""
+"""The REST API as a whole: authentication, routers and error responses."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,7 +45,7 @@ class StorableJson(Parser):
 
     @override
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
-        """The body; any error of this is answered with 400 (`_http_error`)."""
+        """Parse the body; an error becomes status 400 (`_http_error`)."""
         found = super().parse_body(request)
         _refuse_unstorable(found)
         return found
@@ -117,7 +117,7 @@ def _not_as_described(request: HttpRequest, error: ValidationError) -> HttpRespo
 
 
 def _field(path: Sequence[str | int]) -> str:
-    """Which field of the request is meant, or `body`: without our names, and pydantic's of alternatives."""
+    """Path of the field in the request, or `body`, without names of parameters and union branches."""
     return ".".join(str(part) for part in path[2:] if "[" not in str(part)) or str(path[0])
 
 
@@ -152,5 +152,5 @@ def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
 
 @csrf_exempt
 def nothing_there(request: HttpRequest) -> HttpResponse:
-    """What a program hears at any other address below /api/: words as everywhere else, and not a page."""
+    """Answer 404 as JSON at any unknown address below /api/."""
     return _nothing_there(request, Http404())

@@ -1,7 +1,4 @@
-"""Bounds on what requests carry, before Django writes it to disk to look at it.
-
-Pages on threads that stay, each with its connection to PostgreSQL.
-"""
+"""ASGI middleware: limits on request bodies, origin check of WebSockets, and reused threads for pages."""
 
 import asyncio
 import math
@@ -170,12 +167,12 @@ async def turn_away(
     await send({"type": "websocket.http.response.body", "body": say.encode(), "more_body": False})
 
 
-# As many as make pages at the same time on a busy day; more than these end with their page.
+# Idle threads that are kept; further ones end with their page.
 MOST_IDLE = 8
 
 
 class ReusedThreads:
-    """Gives each request a thread of its own, the one that was free last.
+    """Runs each request on its own thread, reusing the one that became free last.
 
     Django begins a thread and a connection for each request; a session of PostgreSQL that knows no table
     yet takes longer than all the queries of most pages.

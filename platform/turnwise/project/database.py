@@ -1,7 +1,4 @@
-"""All that PostgreSQL holds as one file, and back: by PostgreSQL's own tools, which know its version.
-
-Whether a database is laid out as this version has it; migrations lead from some others only.
-"""
+"""Backup and restore with PostgreSQL's tools, and migrating and checking the schema."""
 
 import os
 import shutil
@@ -31,7 +28,7 @@ _CURE = (
 
 
 class DumpError(Exception):
-    """It was not done, and nothing was changed; the message says why and what to do."""
+    """Backup or restore failed and changed nothing; the message says why and what to do."""
 
 
 def backup(database: str, file: Path) -> int:
@@ -66,7 +63,7 @@ def backup(database: str, file: Path) -> int:
 
 
 def restore(database: str, file: Path, *, replace: bool = False) -> None:
-    """Put a backup in the place of what the database holds, all of it or nothing.
+    """Replace the contents of the database by a backup, in one transaction.
 
     Args:
         database: its address.
@@ -143,7 +140,7 @@ def _run(tool: str, *arguments: str, given: bytes | None = None) -> bytes:
 
 
 def _program(tool: str) -> str:
-    """The tool of the machine, as where PostgreSQL runs elsewhere, else that of the embedded PostgreSQL."""
+    """Path of a PostgreSQL tool: the embedded one, else the one installed on the machine."""
     try:
         embedded = postgresql_binaries() / tool
     except StartError:
@@ -167,7 +164,7 @@ def migrate_and_check() -> None:
 
     Raises:
         WrongEncodingError: texts beyond some letters would be refused later, at the worst moment.
-        AnotherVersionError: it is not, so whatever ran on it would fail sooner or later.
+        AnotherVersionError: the schema differs from that of this version.
     """
     _refuse_all_but_unicode()
     _raise_if_different(_unknown_migration())

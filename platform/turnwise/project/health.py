@@ -1,4 +1,4 @@
-"""Whether the process lives (`/healthz`) and whether all it needs is there (`/readyz`)."""
+"""Health checks: the process is alive (`/healthz`), and all that it needs is available (`/readyz`)."""
 
 import logging
 import shutil
@@ -46,20 +46,20 @@ class Part:
     state: str
     detail: str = ""
 
-    def shown(self, bots: Collection[str]) -> dict[str, Any]:
-        """To somebody who may see these bots."""
+    def details(self, bots: Collection[str]) -> dict[str, Any]:
+        """Details for a person who may see these bots."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class BotsPart(Part):
-    """The bots: what each does in each process that has it (`presence.health_by_bot`), and those not ready."""
+    """The bots: health of each copy (`presence.health_by_bot`), and the bots that are not ready."""
 
     each: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     unwell: dict[str, str] = field(default_factory=dict)
 
     @override
-    def shown(self, bots: Collection[str]) -> dict[str, Any]:
+    def details(self, bots: Collection[str]) -> dict[str, Any]:
         each = {name: figures for name, figures in self.each.items() if name in bots}
         unwell = [f"{name}: {state}" for name, state in self.unwell.items() if name in bots]
         return _outline(self) | {"detail": ", ".join(unwell) or self.detail, "each": each}
@@ -87,7 +87,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     )
     ready = all(part.ready for part in parts.values())
     seen = _seen_by(request)
-    shown = {name: _outline(part) if seen is None else part.shown(seen) for name, part in parts.items()}
+    shown = {name: _outline(part) if seen is None else part.details(seen) for name, part in parts.items()}
     body = {"ready": ready, **shown}
     return JsonResponse(body, status=200 if ready else 503)
 
@@ -171,7 +171,7 @@ def _redis() -> Part:
 
 
 def _line() -> Part:
-    """That of this very process: Redis may answer whoever asks, and one line to it hang all the same."""
+    """Check this process's own message connection: it may hang although Redis answers others."""
     if layer.process_layer().is_cut_off():
         return Part(
             False, "down", "messages to and from other processes are lost; it is tried again and again"
@@ -180,7 +180,7 @@ def _line() -> Part:
 
 
 def _bots() -> Part:
-    """Ready with those that answer: who comes is sent to them, and not to one that still loads."""
+    """Ready if some bots answer: workers are assigned to these, not to one that still loads."""
     try:
         states, each = presence.bot_states(), presence.health_by_bot()
     finally:

@@ -124,7 +124,7 @@ def _disconnect() -> None:
 
 
 def _can_connect() -> bool:
-    """Whether there is a connection that works; the first query of a page would look for one just so."""
+    """True if a working connection exists or can be opened."""
     try:
         connection.close_if_health_check_failed()
         connection.ensure_connection()
@@ -167,7 +167,7 @@ def _in_words(request: HttpRequest) -> HttpResponse:
 
 
 class RedisOutage(MiddlewareMixin):
-    """Answers with words and 503 where a page needs Redis and it is not there."""
+    """Answers 503 with an explanation if a page needs Redis and it is down."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, RedisError):

@@ -1,6 +1,6 @@
-"""The cache in Redis, of which nobody waits for long.
+"""Cache in Redis that fails fast and signs its values.
 
-Values lie in it signed, so that who can write to Redis cannot have us run what they wrote.
+Values are pickles: the signature keeps anyone who can write to Redis from running code here.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ class Cache(RedisCache):
     """Django's cache in Redis over that client."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
-        """As Django makes it."""
+        """Create the cache with the client that fails fast."""
         super().__init__(server, params)
         self._class = _Client
 
@@ -64,7 +64,7 @@ class SignedSerializer(RedisSerializer):
 
     @override
     def loads(self, data: Any) -> Any:
-        """The value; None, as if it were not there, for what this installation did not write."""
+        """Decode a value; None, as if it were missing, if the signature is invalid."""
         try:
             return int(data)
         except ValueError:

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def become(arguments: Sequence[str]) -> NoReturn:
-    """Go on as the supervisor, with the checkout's code on the path of all its children."""
+    """Replace this process by the supervisor, with the checkout's code on the path of its children."""
     paths = [str(ROOT), str(ROOT / "platform"), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     os.execv(sys.executable, [sys.executable, "-m", "turnwise.project.supervision.supervisor", *arguments])

@@ -1,4 +1,4 @@
-"""uWSGI for the pages, at an address that refuses until all is loaded.
+"""uWSGI for the pages; its address refuses connections until all is loaded.
 
     python -m turnwise.project.uwsgi_pages --host HOST --port PORT ARGUMENT…
 

@@ -1,8 +1,4 @@
-"""uvicorn's protocols with bounds on what one connection may ask of the one process that serves all sockets.
-
-Behind nginx these hold what nginx holds already; `manage.py serve` has nothing in front of it.
-
-The web server, for sockets and pages; `turnwise.project.supervision.keeper` keeps it running.
+"""The web server for sockets and pages: uvicorn with limits per connection, which nginx would set otherwise.
 
 python -m turnwise.project.supervision.keeper NAME turnwise.project.web_server [--fd N | --host H --port N] …
 """

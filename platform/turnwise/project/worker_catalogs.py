@@ -1,4 +1,4 @@
-"""The catalogs in locale/: what workers read, in other languages. Staff pages are English and in none.
+"""Translation catalogs in locale/ of the texts that workers read; staff pages are English only.
 
 Texts are found where they are written: in the templates that a worker's page is made of, in the scripts of
 these pages, and in the modules below. Needs Babel, which `make setup` installs, and Turnwise runs without.
@@ -37,13 +37,13 @@ MODULES = (
     "tasks/*/consumers.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
     "tasks/*/training_views.py", "tasks/*/views.py",
 )  # fmt: skip
-"""Modules that say something to workers."""
+"""Modules with texts for workers."""
 STAFF_ONLY = frozenset(
     {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open", "why_too_few"}
     | {"why_untrainable", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
     | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own
 )
-"""Functions, classes and attributes in them that say something to researchers only."""
+"""Functions, classes and attributes in these modules whose texts are only for researchers."""
 
 Text = tuple[str, str, str]
 """What is said, its plural or "", and its context or ""."""
@@ -94,7 +94,7 @@ def _base_of(template: str) -> str:
 
 
 def texts() -> dict[Text, set[str]]:
-    """Everything that workers can be told, each with the files that say it."""
+    """All texts for workers, each with its source files."""
     found: dict[Text, set[str]] = {}
     for where, text in (*_of_templates(), *_of_scripts(), *_of_modules()):
         found.setdefault(text, set()).add(where)
@@ -170,7 +170,7 @@ def _plural_forms(language: str) -> str:
 
 
 def renewed(catalog: Catalog) -> Catalog:
-    """The same with every text of today and no other; what is new has no translation yet."""
+    """Update a catalog to the current texts; new ones have no translation yet."""
     today = Catalog(locale=catalog.locale, fuzzy=False, header_comment=_HEADER)
     today.mime_headers = [("Plural-Forms", catalog.plural_forms)]
     for (one, many, context), files in sorted(texts().items(), key=lambda each: (min(each[1]), each[0])):

@@ -150,7 +150,8 @@ def _texts(draft: Draft, language: LanguageDraft) -> dict[str, str]:
     return {text: translation for text, translation in said if translation.strip()}
 
 
-# --- from a declaration to a draft ----------------------------------------------------------------------------------------------
+# --- from a declaration to a draft ---
+# ----------------------------------------------------------------------------------------------
 
 
 def draft_of(questions: QuestionSet) -> Draft:

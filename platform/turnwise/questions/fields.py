@@ -1,5 +1,4 @@
-"""Fields and rows of the question editor with their errors, and the labels of its lists.
-"""
+"""Fields and rows of the question editor with their errors, and the labels of its lists."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +73,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One of several that can be moved and removed.
+    """A row of the form that can be moved and removed.
 
     Attributes:
         at: its path.

@@ -1,5 +1,4 @@
-"""Form fields to choose among many studies, and the forms in which a study's asks are chosen.
-"""
+"""Form fields to choose among many studies, and the forms in which a study's asks are chosen."""
 
 from collections.abc import Collection, Set
 from typing import Any

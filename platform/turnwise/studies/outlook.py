@@ -90,8 +90,8 @@ class Outlook:
         tells: what its result can show.
         deviations: the smallest true difference of two systems detected with a power of 80 % at 95 %,
             in standard deviations between conversations, or contexts; None if there are no two, or too few.
-        points: this difference in points of the score, if a publication reports the spread of conversations; of
-            a preference, the distance from 50 %.
+        points: this difference in points of the score, if a publication reports the spread of conversations;
+            of a preference, the distance from 50 %.
         as_in: the title of that publication's protocol.
         turns: of all conversations, where bots alone talk.
     """

@@ -18,8 +18,8 @@ from turnwise.studies.models import LONGEST_TAG, MOST_TAGS, ConsentVersion, ReEn
 from turnwise.studies.presets import presets_of
 from turnwise.studies.tasks import Plan, task_of
 
-# Fields that decide how a conversation runs and is judged. They are fixed once the study has been opened, so that
-# its conversations are comparable.
+# Fields that decide how a conversation runs and is judged. They are fixed once the study has been opened, so
+# that its conversations are comparable.
 PROTOCOL_FIELDS = (
     "task", "protocol", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice",
     "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size", "material", "bots_read",

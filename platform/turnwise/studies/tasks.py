@@ -130,7 +130,8 @@ class StudyTask(ABC):
         stages: the stages of its studies, in order; `REHEARSE` only if it has rehearsals.
         asks: default asks of a new study; empty if it asks nothing.
         may_ask: possible respondents and subjects of its asks, apart from asks about the people themselves.
-        entry_points: other beginnings of such a study than its design, in a few words, for the page of a new study.
+        entry_points: other beginnings of such a study than its design, in a few words, for the page of a new
+            study.
         unit: what its progress counts.
     """
 

@@ -1,5 +1,4 @@
-"""Pages to create, edit, copy, open, share and tag a study, and to set the facets of its bots.
-"""
+"""Pages to create, edit, copy, open, share and tag a study, and to set the facets of its bots."""
 
 from typing import Any
 

@@ -36,7 +36,7 @@ _PERSON = re.compile(r"(human|user|person|worker|volunteer|agent_|you|me|我|用
 
 
 class ImportRefusedError(Exception):
-    """Nothing was changed; the message says why and what to do."""
+    """The import was refused and changed nothing; the message says why and what to do."""
 
 
 def upload(

@@ -1,7 +1,7 @@
 """Labels of outside raters: people elsewhere who judged the conversations of a file.
 
-They come with the conversations, or later in a file that names imported conversations. The raters are readers, or
-the two speakers, who judge each other and themselves.
+They come with the conversations, or later in a file that names imported conversations. The raters are
+readers, or the two speakers, who judge each other and themselves.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Relayed conversations, which a team member holds on another website and copies by hand.
 
-The human speaks first and so has the even positions. Position 0 is the scripted opening. A pasted conversation is
-split into turns as far as possible; the team member then corrects it.
+The human speaks first and so has the even positions. Position 0 is the scripted opening. A pasted
+conversation is split into turns as far as possible; the team member then corrects it.
 """
 
 import re
@@ -79,7 +79,7 @@ OPENING = "Hi!"
 
 
 class RelayRefusedError(Exception):
-    """Nothing was changed; the message says why and what to do."""
+    """The step was refused and changed nothing; the message says why and what to do."""
 
 
 @transaction.atomic

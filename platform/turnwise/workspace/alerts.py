@@ -92,14 +92,16 @@ def alerts_for(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Ale
 
 
 def _silent(shown: Sequence[Running]) -> list[Alert]:
-    """Alerts for bots that do not answer or still load, in studies that admit people or have people at work."""
+    """Alerts for bots that do not answer or still load, in studies that admit or have workers."""
     needing = {each.study.pk: each for each in shown if each.admits or each.at_it}
     wanted = StudyBot.objects.filter(study__in=needing, target__gt=0).select_related("bot")
     states = presence.bot_states(each.bot.name for each in wanted if each.bot.active)
     switched_on = {each.study_id for each in wanted if each.bot.active}
     bots: dict[int, list[tuple[str, str]]] = {}
     for each in wanted:
-        if each.bot.active or each.study_id not in switched_on:  # a switched-off bot matters only if all are off
+        if (
+            each.bot.active or each.study_id not in switched_on
+        ):  # a switched-off bot matters only if all are off
             bots.setdefault(each.study_id, []).append((each.bot.title, states.get(each.bot.name, "")))
     found = []
     for pk, told in bots.items():

@@ -105,11 +105,11 @@ class Costs(NamedTuple):
 
     Attributes:
         each: costs of studies that run or owe pay; the first ones.
-        totals_by_currency: of all studies that are not archived.
+        totals: of all studies that are not archived.
     """
 
     each: list[Cost]
-    totals_by_currency: list[Spend]
+    totals: list[Spend]
 
 
 def costs(user: User | AnonymousUser, counts: Mapping[int, tuple[int, int]] | None = None) -> Costs:

@@ -70,8 +70,8 @@ def steps_of(study: Study) -> Sequence[Step]:
 def next_step(study: Study) -> Step | None:
     """The next step, which every page of the study shows; later steps are not computed.
 
-    Once the study has opened, steps before the opening and the state of its bots are skipped: the overview and the
-    monitor show them.
+    Once the study has opened, steps before the opening and the state of its bots are skipped: the overview
+    and the monitor show them.
     """
     return next(_not_done(study), None)
 

@@ -1,0 +1,1 @@
+"""Hosting of bots: resident bots, their presence in the database, and requests between processes."""

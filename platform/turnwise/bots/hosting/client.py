@@ -119,8 +119,8 @@ async def _is_loading(bot_id: int, *, as_known_since: float) -> bool:
 async def reply_at_once(bot_id: int, context: Context, *, tenant: Hashable = None) -> Reply | None:
     """Response of a bot in this process that recently answered within `AT_ONCE_SECONDS`.
 
-    None for any other bot, or if it fails or takes longer: then use `reply`. Only the bot's own time counts, so
-    that a busy server keeps saving message and reply in one commit.
+    None for any other bot, or if it fails or takes longer: then use `reply`. Only the bot's own time counts,
+    so that a busy server keeps saving message and reply in one commit.
     """
     hosted = resident_bots.hosted_here(bot_id)
     if hosted is None or hosted.resident.answered_in > AT_ONCE_SECONDS:

@@ -1,7 +1,7 @@
 """Presence of bots: each process announces its resident bots every second, and others read it.
 
-The announcements are in the database rather than in Redis, so that pages, jobs and the assignment of workers can
-join them in their queries.
+The announcements are in the database rather than in Redis, so that pages, jobs and the assignment of workers
+can join them in their queries.
 """
 
 import math
@@ -43,8 +43,8 @@ STATE_PHRASES: dict[str, str] = {
 }
 
 # Keys of a copy's health that anyone may see: figures only.
-PUBLIC_HEALTH_KEYS = ("queued", "computing", "served", "busy", "late", "failed", "cut", "median_seconds", "p95_seconds",
-        "latencies", "batches", "memory_bytes")  # fmt: skip
+PUBLIC_HEALTH_KEYS = ("queued", "computing", "served", "busy", "late", "failed", "cut", "median_seconds",
+        "p95_seconds", "latencies", "batches", "memory_bytes")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class Directory:
         return time.monotonic() - self._read_at > seconds
 
     def refresh(self, seconds: float) -> None:
-        """Read the list again if it is older; concurrent callers wait, as an old list may name dead processes."""
+        """Read the list again if it is older; concurrent callers wait for it."""
         with self._reading:
             if self.is_older(seconds):
                 self.read()

@@ -3,8 +3,8 @@
     caller ── BotClient.ask ▶ Outbox ── one message with all that wait ──▶ channel of the host
        ◀── BotClient, by number ─ Outbox ── one message with all answers that wait ──┘  hosting.Hosting
 
-Each side sends one message at a time to each channel; items that arrive meanwhile go with the next message. So a
-busy caller pays the trip through Redis once for many requests, and a single request is sent immediately.
+Each side sends one message at a time to each channel; items that arrive meanwhile go with the next message.
+So a busy caller pays the trip through Redis once for many requests, and a single request is sent immediately.
 """
 
 import asyncio

@@ -1,5 +1,4 @@
-"""Bots resident in this process, one `Resident` each, and the memory that they may take.
-"""
+"""Bots resident in this process, one `Resident` each, and the memory that they may take."""
 
 import logging
 import math
@@ -24,8 +23,8 @@ from turnwise.bots import composition
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.services import record_memory, version_of
 
-# Bots load one at a time, so that the growth of the process measures each one's memory. A bot that hangs while
-# loading must not block the others for ever.
+# Bots load one at a time, so that the growth of the process measures each one's memory. A bot that hangs
+# while loading must not block the others for ever.
 LOADING_TIMEOUT_SECONDS = 120.0
 _MB = 1_000_000
 _loading = threading.Lock()
@@ -76,13 +75,13 @@ log = logging.getLogger(__name__)
 # A slow bot's queue is bounded by the deadline of each request.
 MOST_WAITING = 1000
 
-# A bot that failed to load is reloaded when it is asked, at most this often. Without requests the delay doubles
-# each time.
+# A bot that failed to load is reloaded when it is asked, at most this often. Without requests the delay
+# doubles each time.
 RELOAD_SECONDS = 30.0
 MOST_DOUBLINGS = 5
 
-# A hanging thread cannot be ended, only abandoned with the memory of its bot. After this many threads of one bot
-# the process must be replaced.
+# A hanging thread cannot be ended, only abandoned with the memory of its bot. After this many threads of one
+# bot the process must be replaced.
 MAX_ABANDONED = 3
 
 

@@ -1,0 +1,1 @@
+"""Template tags for icons, Markdown and scripts."""

@@ -1,0 +1,1 @@
+"""Running Turnwise on one machine: the supervisor, its child programs and embedded services."""

@@ -1,9 +1,9 @@
-"""What a killed keeper leaves behind works on, until the next keeper has loaded and makes a new copy.
+"""Supervised child programs: restarting them when they die, and adopting the orphans of a killed keeper.
 
 Loading takes seconds of processor time, and nobody should wait for it because a process died that only keeps
-another running. So whoever starts keepers adopts what they leave (`adopt_orphans`), and tells each program of its own
-who it is (`with_mark`); the next keeper of that program finds the orphan by it and ends it (`end_orphan`).
-Linux only, as copies are.
+another running. So whoever starts keepers adopts what they leave (`adopt_orphans`), and tells each program
+of its own who it is (`with_mark`); the next keeper of that program finds the orphan by it and ends it
+(`end_orphan`). Linux only, as copies are.
 
 The supervised children, and what happens when one dies.
 """
@@ -28,7 +28,7 @@ NAME = "TURNWISE_ADOPTED_AS"
 
 
 def adopt_orphans() -> None:
-    """From now on, what children of ours leave behind when they die becomes ours."""
+    """Become the parent of orphans that our children leave behind (Linux only)."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -51,7 +51,7 @@ def with_mark(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def take_mark() -> str:
-    """Ours, if whoever started us adopts what we leave. It is not handed on to programs that we start."""
+    """Take the mark from the environment, so that children do not inherit it; "" if there is none."""
     return os.environ.pop(NAME, "")
 
 
@@ -69,7 +69,7 @@ def _has(process: psutil.Process, mark: str) -> bool:
 
 
 def ends_unless_adopted(heir: int) -> Callable[..., None]:
-    """What a copy does when its parent is gone: it works on if this process has adopted it."""
+    """Signal handler of a copy whose parent died: it ends unless the process `heir` has adopted it."""
 
     def parent_died(*_: object) -> None:
         if os.getppid() != heir:
@@ -96,7 +96,7 @@ class Service(Protocol):
 
 
 class Program:
-    """One of our own programs, run by this Python."""
+    """A supervised Python program."""
 
     def __init__(
         self, name: str, arguments: Sequence[str], environment: dict[str, str], fd: int | None = None
@@ -125,7 +125,7 @@ class Watch:
     due_at: float | None = None
 
     def is_beginning(self, now: float) -> bool:
-        """Whether it may still be loading, or is about to: what can wait should."""
+        """True if the service may still be loading, so that other work should wait."""
         return not self._is_alive() or now - self.started_at < BEGINNING_SECONDS
 
     def _is_alive(self) -> bool:
@@ -133,7 +133,7 @@ class Watch:
         return process is not None and process.poll() is None
 
     def glance(self, now: float) -> bool:
-        """Whether the service was started again just now."""
+        """Restart the service if it died and its pause is over; True if it was restarted."""
         if self._is_alive():
             return False
         if self.due_at is None:

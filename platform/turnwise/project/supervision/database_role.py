@@ -46,7 +46,7 @@ def grant_application(owner: str, application: str) -> None:
 
 
 def _has_rights(session: cursor, role: str) -> bool:
-    """Whether the role has its rights in this database; one transaction gives all of them."""
+    """True if the role has its rights in this database; one transaction grants all of them."""
     session.execute(
         "SELECT FROM pg_default_acl, aclexplode(defaclacl) AS given"
         " JOIN pg_roles ON pg_roles.oid = given.grantee WHERE rolname = %s",

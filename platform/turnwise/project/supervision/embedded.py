@@ -1,9 +1,7 @@
-"""Places that PostgreSQL's own user may pass, where a root shell keeps its folders to itself.
+"""Embedded PostgreSQL and Redis from their wheels, run as child processes.
 
-PostgreSQL does not run as root. No folder of anybody's is opened for it: what it must reach and may not is
-put below `FOLDER`, which we make.
-
-PostgreSQL and Redis from their wheels, run as child processes of this process.
+PostgreSQL does not run as root. If its user cannot reach the data folder, the data are put below `FOLDER`;
+the permissions of existing folders are not changed.
 
 Both listen on Unix sockets in folders that nobody else may enter, so they need neither a free
 port nor a password. Both die with the process that started them where the system can do that

@@ -1,10 +1,7 @@
-"""What one running Turnwise has for itself: its data folder and its port.
+"""A running installation: its data folder, port, secret key and external servers.
 
-Whether this very code has prepared this database before: a restart then serves first, and checks later.
-
-A start that prepares the database anew takes longer than all else of it together, and workers wait.
-
-Try the servers that DATABASE_URL and REDIS_URL name before anything relies on them.
+Preparing the database is the slowest part of a start, and workers wait for it. So if the same code has
+prepared the same database before, a restart serves first and checks later.
 """
 
 import contextlib
@@ -120,7 +117,7 @@ def ensure_secret_key(var: Path) -> None:
 
 
 def hand_over_password(admin: tuple[str, str], var: Path, *, is_read_now: bool) -> str:
-    """Where name and password of the first admin are: here if a person reads this, else in a file.
+    """Hand over the first admin's password: in the text if a person reads it now, else in a file.
 
     What is printed otherwise ends in a log, which lives long and is read by many.
     """
@@ -144,7 +141,7 @@ def write_private(file: Path, text: str) -> None:
 
 
 ROOT = Path(__file__).resolve().parents[3]
-# What a preparation is made of: models, migrations, SQL, static files, what a first start brings along.
+# Folders whose changes require a new preparation.
 CODE_FOLDERS = ("platform", "evaluation", "chatbots", "static")
 PREPARED_FILE = "prepared.json"
 # How `manage.py bootstrap` ends if the data are of another version: whatever runs on them must end, too.
@@ -153,14 +150,14 @@ ANOTHER_VERSION = 3
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a preparation told, and the code that made it."""
+    """Result of a preparation, with the fingerprint of the code that made it."""
 
     code: str
     worker_path: str
 
 
 def last_preparation(folder: Path) -> Prepared | None:
-    """What the last preparation of the data in this folder told, if it was made by the code that runs now."""
+    """The last preparation of this data folder, if the code is unchanged; else None."""
     try:
         found = Prepared(**json.loads((folder / PREPARED_FILE).read_text()))
     except (OSError, ValueError, TypeError):
@@ -178,7 +175,7 @@ def forget_preparation(folder: Path) -> None:
 
 
 def code_fingerprint() -> str:
-    """Of all files of ours and of the versions of all packages: it changes whenever any of them does."""
+    """Fingerprint of all our files and of the installed packages' versions."""
     installed = sorted(os.listdir(sysconfig.get_path("purelib")))
     ours = sorted(line for folder in CODE_FOLDERS for line in _files(ROOT / folder))
     return hashlib.sha256("\n".join([*installed, *ours]).encode()).hexdigest()
@@ -193,7 +190,7 @@ def _files(folder: Path) -> Iterator[str]:
             yield f"{path} {found.st_size} {found.st_mtime_ns}"
 
 
-# What libpq says, in part, and what helps against it.
+# Cures by a part of libpq's message.
 DATABASE_CURES = {
     "password": "Correct the user or the password in DATABASE_URL.",
     'role "': "Correct the user in DATABASE_URL, or create it with createuser.",

@@ -48,7 +48,7 @@ class Copies:
 
 
 class Restarted:
-    """The same where copies are not safe with the libraries of the system: on all but Linux."""
+    """Starts a new process each time, on systems where forked copies are not safe (all but Linux)."""
 
     process: Child | None = None
 

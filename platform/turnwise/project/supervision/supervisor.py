@@ -83,7 +83,7 @@ class Supervisor:
             self._stop_all()
 
     def _settled_services(self) -> list[PostgreSQL | Redis]:
-        """The embedded ones that are to run, with their addresses told to everybody."""
+        """Embedded services to run; publishes their addresses to all children."""
         embedded: dict[str, str] = {}
         services: list[PostgreSQL | Redis] = []
         for address, check, service in (
@@ -119,7 +119,7 @@ class Supervisor:
         return {process.pid for process in processes if process}
 
     def _is_prepared(self) -> bool:
-        """Whether this code has prepared the data before, so that it is enough to check them later."""
+        """True if this code has prepared the data before, so that they can be checked later."""
         # Of a database elsewhere nobody knows what was done to it meanwhile.
         known = installation.last_preparation(self.data) if self.data else None
         if known:
@@ -134,7 +134,7 @@ class Supervisor:
             time.sleep(GLANCE_SECONDS)
 
     def _begin_to_prepare(self) -> None:
-        """In a process that ends and frees its memory."""
+        """Start the preparation in a subprocess, which frees its memory at the end."""
         command = [sys.executable, str(ROOT / "manage.py"), "bootstrap", "--json"]
         environment = self.environment | self.owner
         self.preparation = spawn(command, output=subprocess.PIPE, environment=environment)

@@ -1,5 +1,4 @@
-"""Choices of a study's fields, and its check constraints with the messages that forms show.
-"""
+"""Choices of a study's fields, and its check constraints with the messages that forms show."""
 
 from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError

@@ -1,5 +1,4 @@
-"""Parts of a study: asks, bots, consent versions, shares, and bundles, which are kept for a day.
-"""
+"""Parts of a study: asks, bots, consent versions, shares, and bundles, which are kept for a day."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField

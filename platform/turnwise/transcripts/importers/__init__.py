@@ -1,4 +1,4 @@
-"""Importers: readers of files of conversations, one module per format, discovered here. No database access."""
+"""Importers: readers of files of conversations, one module per format. They use no database."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -1,5 +1,4 @@
-"""Data types of importers, the registry of formats, and reading a file as bounded lines of text.
-"""
+"""Data types of importers, the registry of formats, and reading a file as bounded lines of text."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +48,7 @@ class Source:
             yield number, _decoded(line, number).rstrip("\r\n")
 
     def text(self) -> str:
-        """Everything at once, for formats that are one JSON document.
+        """Read the whole file, for formats that are one JSON document.
 
         Raises:
             UnreadableError: it is not UTF-8.

@@ -4,8 +4,8 @@
          "conversation_rating": {"agent_1": "Good", "agent_2": "Excellent"}}, …}
 {"t_1": {"config": "A", "agent_1": {"FS1": {…}, …}, "agent_2": {…}, "article": {…}}, …}
 
-The second object, the reading sets after their build, follows the first. A reading set holds what the two speakers
-of a conversation had to read.
+The second object, the reading sets after their build, follows the first. A reading set holds what the two
+speakers of a conversation had to read.
 """
 
 import json

@@ -1,5 +1,4 @@
-"""Template tags and filters of a study: summaries of form sections, flags, and measures of *Review*.
-"""
+"""Template tags and filters of a study: summaries of form sections, flags, and measures of *Review*."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ register = template.Library()
 
 
 @register.filter
-def chosen(field: BoundField) -> str:
+def option_label(field: BoundField) -> str:
     """Label of the chosen option of a select field; the raw value if it is no option."""
     assert isinstance(field.field, ChoiceField)
     value = str(field.value())
@@ -60,16 +59,16 @@ def of_worker(flags: dict[int, list[str]], worker: int) -> list[str]:
 
 
 @register.filter
-def shown_measures(row: ReviewRow) -> list[tuple[str, str, bool]]:
+def measures_of(row: ReviewRow) -> list[tuple[str, str, bool]]:
     """Title, value and whether it is beyond its limit, of each measure that is known."""
     return [
-        (_(LIMITS[key].title), _shown(value, LIMITS[key].is_share), is_broken)
+        (_(LIMITS[key].title), _format_value(value, LIMITS[key].is_share), is_broken)
         for key, (value, is_broken) in row.measured.items()
         if value is not None
     ]
 
 
-def _shown(value: float, is_share: bool) -> str:
+def _format_value(value: float, is_share: bool) -> str:
     if is_share:
         return f"{100 * value:.0f}\u00a0%"
     return f"{value:.0f}" if value == int(value) else f"{value:.1f}"

@@ -1,4 +1,4 @@
-"""A web server of one's own on this database, for a command that needs one for a while."""
+"""`manage.py rehearse`: runs a rehearsal, with a temporary web server on this database."""
 
 import socket
 import time
