@@ -71,23 +71,23 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
     """
     now = now or timezone.now()
     rows = Participation.objects.select_related("study", "worker", "assignment")
-    own = rows.get(pk=participation_id)
+    participation = rows.get(pk=participation_id)
     # Prevents another participation meanwhile.
-    Worker.objects.select_for_update(no_key=True).get(pk=own.worker_id)
-    theirs = rows.filter(worker=own.worker_id, study=own.study_id).order_by("number")
-    every = list(theirs.select_for_update(of=("self",)))
-    earlier = Withdrawal.objects.filter(participation=own).first()
+    Worker.objects.select_for_update(no_key=True).get(pk=participation.worker_id)
+    of_worker = rows.filter(worker=participation.worker_id, study=participation.study_id).order_by("number")
+    every = list(of_worker.select_for_update(of=("self",)))
+    earlier = Withdrawal.objects.filter(participation=participation).first()
     if earlier:
         return earlier
-    if by is None and (late := why_too_late(own, now)):
+    if by is None and (late := why_too_late(participation, now)):
         raise ValidationError(late)
     _lock_batches(every)
     made = {each.pk: _withdraw_one(each, by, now) for each in every}
-    if not has_unpaid_amount(own):
-        anonymize(own, now=now)
-    bundles.delete_bundles_quoting([own.study_id])
-    trash.purge_studies([own.study_id])
-    return made[own.pk]
+    if not has_unpaid_amount(participation):
+        anonymize(participation, now=now)
+    bundles.delete_bundles_quoting([participation.study_id])
+    trash.purge_studies([participation.study_id])
+    return made[participation.pk]
 
 
 def _lock_batches(every: Sequence[Participation]) -> None:
@@ -95,29 +95,33 @@ def _lock_batches(every: Sequence[Participation]) -> None:
 
     Call this before any lock of the study: saving a judgment locks its batch, then the study.
     """
-    batches = Batch.objects.filter(assignment__participation__in=[own.pk for own in every])
+    batches = Batch.objects.filter(
+        assignment__participation__in=[participation.pk for participation in every]
+    )
     list(batches.select_for_update(no_key=True, of=("self",)).order_by("pk").values_list("pk"))
 
 
-def _withdraw_one(own: Participation, by: User | None, now: datetime) -> Withdrawal:
-    end(own.pk, Outcome.WITHDRAWN, now=now)  # where their part has not ended before
-    withdrawal = _remove_contributions(own, by, now)
-    Flag.objects.filter(participation=own).delete()
-    own.signs = own.proposed_reason = own.excluded_reason = ""
-    own.excluded_at = own.excluded_by = None
-    own.save(update_fields=["signs", "proposed_reason", "excluded_reason", "excluded_at", "excluded_by"])
+def _withdraw_one(participation: Participation, by: User | None, now: datetime) -> Withdrawal:
+    end(participation.pk, Outcome.WITHDRAWN, now=now)  # where their part has not ended before
+    withdrawal = _remove_contributions(participation, by, now)
+    Flag.objects.filter(participation=participation).delete()
+    participation.signs = participation.proposed_reason = participation.excluded_reason = ""
+    participation.excluded_at = participation.excluded_by = None
+    participation.save(
+        update_fields=["signs", "proposed_reason", "excluded_reason", "excluded_at", "excluded_by"]
+    )
     return withdrawal
 
 
-def _remove_contributions(own: Participation, by: User | None, now: datetime) -> Withdrawal:
+def _remove_contributions(participation: Participation, by: User | None, now: datetime) -> Withdrawal:
     """Remove the participation's texts and answers, and record how many there were."""
-    seat = Seat.objects.filter(assignment__participation=own).select_related("dialogue").first()
+    seat = Seat.objects.filter(assignment__participation=participation).select_related("dialogue").first()
     turns = _turns_of(seat)
-    written = Response.objects.filter(author=own)
-    given = Label.objects.filter(rater=own.worker_id, study=own.study_id)
+    written = Response.objects.filter(author=participation)
+    given = Label.objects.filter(rater=participation.worker_id, study=participation.study_id)
     goes_whole = seat is not None and not _is_shared(seat)
     withdrawal = Withdrawal.objects.create(
-        participation=own,
+        participation=participation,
         at=now,
         by=by,
         conversations=[seat.dialogue.public_id] if seat and goes_whole else [],
@@ -126,14 +130,14 @@ def _remove_contributions(own: Participation, by: User | None, now: datetime) ->
     )
     about = _about(seat, list(written.values_list("pk", flat=True)))
     _lock_slots(about)
-    touched = _studies_touched(own, about)
-    _free_slots(own)
+    touched = _studies_touched(participation, about)
+    _free_slots(participation)
     given.delete()
     written.delete()
-    WritingPlace.objects.filter(participation=own).delete()
-    Training.objects.filter(worker=own.worker_id, study=own.study_id).delete()
+    WritingPlace.objects.filter(participation=participation).delete()
+    Training.objects.filter(worker=participation.worker_id, study=participation.study_id).delete()
     # Attempts stay, as they are counted; their answers are deleted.
-    Attempt.objects.filter(participation=own).update(given={})
+    Attempt.objects.filter(participation=participation).update(given={})
     if seat and goes_whole:
         seat.dialogue.delete()
     elif seat:
@@ -179,19 +183,19 @@ def _lock_slots(about: Mapping[str, Any]) -> None:
         list(slots.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
 
 
-def _studies_touched(own: Participation, about: Mapping[str, Any]) -> set[int]:
+def _studies_touched(participation: Participation, about: Mapping[str, Any]) -> set[int]:
     """The study itself, and all studies that judge the withdrawn content."""
-    touched = {own.study_id}
+    touched = {participation.study_id}
     for path, those in about.items():
         touched.update(Label.objects.filter(**{path: those}).values_list("study", flat=True))
         touched.update(Item.objects.filter(**{path: those}).values_list("study", flat=True))
     return touched
 
 
-def _free_slots(own: Participation) -> None:
+def _free_slots(participation: Participation) -> None:
     """Free the judging slots that the worker judged or held, for other workers."""
-    judged = Slot.objects.filter(label__rater=own.worker_id, study=own.study_id)
-    had = Slot.objects.filter(batch__assignment__participation=own)
+    judged = Slot.objects.filter(label__rater=participation.worker_id, study=participation.study_id)
+    had = Slot.objects.filter(batch__assignment__participation=participation)
     slots = {*judged.values_list("pk", flat=True), *had.values_list("pk", flat=True)}
     Slot.objects.filter(pk__in=slots, is_gold=True).delete()
     Slot.objects.filter(pk__in=slots).update(batch=None, leased_until=None)

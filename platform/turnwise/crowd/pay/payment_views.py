@@ -273,9 +273,9 @@ def bonuses(request: HttpRequest, pk: int) -> HttpResponse:
 def settle(request: HttpRequest, pk: int, act: int) -> HttpResponse:
     """Record whether a request was carried out at Prolific; if not, it is sent again."""
     setup = _prolific_panel(request, pk)
-    own: PanelAct = get_object_or_404(setup.study.panel_acts, pk=act)
+    sent: PanelAct = get_object_or_404(setup.study.panel_acts, pk=act)
     try:
-        panel_acts.settle(own, was_done=request.POST.get("was_done") == "yes")
+        panel_acts.settle(sent, was_done=request.POST.get("was_done") == "yes")
         messages.success(request, _("Noted."))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
@@ -287,10 +287,12 @@ def settle(request: HttpRequest, pk: int, act: int) -> HttpResponse:
 def write(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     """Send a message to a worker over their panel's API."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    own = get_object_or_404(study.participations.select_related("entered_by", "study"), pk=participation)
+    recipient = get_object_or_404(
+        study.participations.select_related("entered_by", "study"), pk=participation
+    )
     try:
-        panel_acts.send_message(own, request.POST.get("text", ""), by=request.user.get_username())
-        messages.success(request, _("The message to %(who)s is on its way.") % {"who": own.pseudonym})
+        panel_acts.send_message(recipient, request.POST.get("text", ""), by=request.user.get_username())
+        messages.success(request, _("The message to %(who)s is on its way.") % {"who": recipient.pseudonym})
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect("quality:history", pk=pk, participation=participation)
