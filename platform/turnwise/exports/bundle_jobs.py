@@ -116,7 +116,7 @@ def _make(bundle: Bundle) -> None:
     with tempfile.TemporaryFile() as file:
         covered = write_bundle(bundle.study_id, file, report_progress)
         _refuse_unknown(covered, bundle)
-        size = file.report_progress()
+        size = file.tell()
         report_progress(Stage.STORING)
         _refuse_full_disk(str(settings.VAR), more=size)  # the disk of the database, unless that is elsewhere
         file.seek(0)
