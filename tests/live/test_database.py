@@ -14,7 +14,7 @@ from turnwise.live.database import in_database
 
 @pytest.fixture(autouse=True)
 def _long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BACK_WITHIN_SECONDS", 600.0)
+    monkeypatch.setattr(database, "RETRY_FOR_SECONDS", 600.0)
 
 
 def two() -> int:
@@ -39,7 +39,7 @@ async def test_a_step_waits_for_a_postgresql_that_starts_anew_and_holds_no_threa
 
 
 async def test_one_that_stays_away_is_an_error(away: Away, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BACK_WITHIN_SECONDS", 0.0)
+    monkeypatch.setattr(database, "RETRY_FOR_SECONDS", 0.0)
     await asyncio.to_thread(away.begin)
 
     with pytest.raises(OperationalError, match="not currently accepting connections"):

@@ -27,7 +27,7 @@ def test_the_page_says_what_is_wrong_and_keeps_what_is_right(
     assert refused.status_code == 422
     shown = refused.content.decode()
     assert "“architecture” is not a facet. Write name=level" in shown
-    assert "“data” is said twice" in shown
+    assert "“data” appears twice" in shown
     many = client.post(page, {"bot-ann": "a=1, b=2, c=3", "bot-bob": "d=4, e=<b>"})
     assert "These are 5 facets: a, b, c, d, e. A study may have 4" in many.content.decode()
     assert facets_of(study) == {"ann": {}, "bob": {}}
