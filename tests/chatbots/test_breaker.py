@@ -76,7 +76,7 @@ def test_each_failed_probe_doubles_the_backoff_up_to_its_limit(broken: CircuitBr
     assert rests == [10, 20, 40, 80, 120, 120]
 
 
-def test_failures_that_were_under_way_when_it_opened_do_not_lengthen_the_backoff(
+def test_calls_running_when_the_breaker_opened_do_not_lengthen_the_backoff(
     broken: CircuitBreaker,
 ) -> None:
     for _ in range(10):
