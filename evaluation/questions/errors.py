@@ -26,7 +26,7 @@ class DeclarationError(ValueError):
 
     @property
     def all(self) -> "tuple[DeclarationError, ...]":
-        """Everything that is wrong, in the order of the declaration."""
+        """All faults, in the order of the declaration."""
         return (self, *self.also)
 
 

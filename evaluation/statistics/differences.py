@@ -84,7 +84,7 @@ class Difference:
         leads = self.difference >= 0
         ahead, behind = (self.first, self.second) if leads else (self.second, self.first)
         ends = (self.interval.low, self.interval.high) if leads else (-self.interval.high, -self.interval.low)
-        low, high = (self._shown(end) for end in ends)
+        low, high = (self._format(end) for end in ends)
         numbers = f"{percent(self.interval.level)} interval {low} to {high}, {format_p(self.p)}"
         if self.p >= 1 - self.interval.level:
             return f"{ahead} and {behind} cannot be told apart: {self._distance} apart, {numbers}."
@@ -149,9 +149,9 @@ class Difference:
     @property
     def _distance(self) -> str:
         unit = " points" if self.scale == (0, 1) else ""
-        return self._shown(abs(self.difference)) + unit
+        return self._format(abs(self.difference)) + unit
 
-    def _shown(self, difference: float) -> str:
+    def _format(self, difference: float) -> str:
         value, digits = (100 * difference, 1) if self.scale == (0, 1) else (difference, 2)
         return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
 

@@ -49,7 +49,7 @@ class NearDuplicate:
 
 
 class TooAlikeError(ValueError):
-    """So many texts share so much that comparing them would take too long."""
+    """Too many similar texts: their comparison would take too long."""
 
 
 def near_duplicates(

@@ -1,9 +1,4 @@
-"""The tables of conversations.
-
-The tables of who took part, and of what they say of themselves.
-
-The tables of what was measured of bots, and of what they say of themselves.
-"""
+"""Tables of a study's bundle: conversations, workers, questionnaires, measures and audits of bots."""
 
 from collections.abc import Sequence
 

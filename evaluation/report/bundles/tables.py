@@ -1,7 +1,4 @@
-"""The tables of what is judged, and of the judgments.
-
-The tables of a study's bundle: what each column is, for its files and for their dictionary.
-"""
+"""Tables of a study's bundle: items, pairs and judgments, and the list of tables for each kind of study."""
 
 from collections.abc import Sequence
 
@@ -27,7 +24,7 @@ ITEMS = Table(
     (
         ITEM,
         _OF_ASK,
-        Column("system", Kind.TEXT, "what the report calls whose words it is about"),
+        Column("system", Kind.TEXT, "name in the report of the system that said it"),
         Column(
             "context", Kind.INTEGER, "number of the context or conversation, the same for all items from it"
         ),
