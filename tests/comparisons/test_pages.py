@@ -478,7 +478,7 @@ class TestAgainstHumanLikeness:
         assert cells_of(static, ">Ann</a></th>") == ["100.0", "50.0", "100.0", "0.0"]
         assert cells_of(static, "&ensp;People</th>") == ["100.0", "50.0", "100.0", "0.0"]
         assert "count together" not in static
-        assert "labels of those who talked and of those who judged count together" in mixed
+        assert "labels from conversations and judgments of responses count together" in mixed
         # 4 replies, all both, and 2 responses, only sensible: specific 4 of 6.
         assert cells_of(mixed, ">Ann</a></th>") == ["100.0", "83.3", "100.0", "66.7"]
         assert "People: it is not a bot, so it has no perplexity." in page_of(client, "/compare/perplexity/")

@@ -191,7 +191,7 @@ def test_the_page_says_why_a_bundle_failed_and_it_can_be_made_again(
 
 
 def test_on_a_full_disk_nothing_of_it_stays(told: Study, rex: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle_jobs, "SPARED_BYTES", 1 << 60)
+    monkeypatch.setattr(bundle_jobs, "MIN_FREE_BYTES", 1 << 60)
 
     bundle = made(told, rex)
 
@@ -213,7 +213,7 @@ def test_one_whose_process_died_or_never_came_can_be_made_again(
     assert not BundlePart.objects.exists()
     late, is_new = bundle_jobs.request_bundle(told, by=rex, now=timezone.now() - timedelta(minutes=6))
     assert is_new
-    assert "Nothing began to make it" in page_of(client, told)
+    assert "No process started to make it" in page_of(client, told)
     bundle_jobs.make(late.pk)  # its message comes at last, and nobody waits for it
     assert not Bundle.objects.filter(made_at__isnull=False).exists()
     assert made(told, rex).made_at

@@ -54,7 +54,7 @@ async def test_an_export_that_is_broken_off_leaves_no_transaction_open(
     dialogue: Dialogue, open_tab: OpenTab, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turn_files.labelled_turns, "__kwdefaults__", {"batch": 1})
-    monkeypatch.setattr(http_responses, "ENOUGH", 1)
+    monkeypatch.setattr(http_responses, "CHUNK_SIZE", 1)
     tab = await open_tab(dialogue)
     for text in ("One", "Two", "Three"):
         await tab.exchange(text)
