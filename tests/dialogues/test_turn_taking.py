@@ -363,7 +363,7 @@ async def test_a_message_sent_while_the_last_reply_is_being_delivered_is_answere
             answered.set()
         elif frame["type"] == "bot_turn":  # the worker was quicker than the rest of the telling
             await turn_taking.take_turn(
-                seat, text="And then?", key=uuid4(), displayed=DisplayedTurns(), tell=tell
+                seat, text="And then?", key=uuid4(), displayed=DisplayedTurns(), send=tell
             )
 
     await turn_taking.take_turn(seat, text="Well?", key=uuid4(), displayed=DisplayedTurns(), send=tell)

@@ -273,7 +273,7 @@ def result_of(low: float, high: float, *, labels: int = 20, finished: int = 1) -
 def test_a_report_that_differs_from_the_plan_is_detected(result: dict[str, object], wrong: int) -> None:
     plan = Plan(SSA, ["First"], alone=True)
     dealt(plan, "First", Kind.CAREFUL, 20)
-    done = [Work(Kind.CAREFUL, given="one", system="First", finished=True)]
+    done = [Work(Kind.CAREFUL, work_id="one", system="First", finished=True)]
 
     found = findings(plan, done, result)
 

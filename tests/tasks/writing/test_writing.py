@@ -388,7 +388,7 @@ def test_the_page_says_that_the_pay_is_for_the_whole_batch(
     study = make_writing(2, batch=2)
     Study.objects.update(pay_amount=3, pay_currency="EUR")
 
-    assert "3.00 EUR for all of them" in Client().get(study.get_entry_url()).content.decode()
+    assert "3.00 EUR in total" in Client().get(study.get_entry_url()).content.decode()
     assert "3.00 EUR per worker" in sign_in(rex).get(study.get_absolute_url()).content.decode()
 
 
