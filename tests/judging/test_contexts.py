@@ -129,13 +129,13 @@ def test_adding_again_adds_what_is_new_and_a_draw_is_the_same_each_time(
     make_queue: MakeQueue, queue: Study, version: ContextSetVersion
 ) -> None:
     assert (
-        select_contexts(queue, version).counted()
+        select_contexts(queue, version).count()
         == subjects.add_selection(select_contexts(queue, version))
         == 0
     )
 
     some = make_queue(question_set="open-v1", protocol="")
-    assert select_contexts(some, version, ContextSample(2, seed=7)).counted() == 2
+    assert select_contexts(some, version, ContextSample(2, seed=7)).count() == 2
     subjects.add_selection(select_contexts(some, version, ContextSample(2, seed=7)))
     by_digest = sorted(("c1", "c2", "c3"), key=lambda key: md5(f"{key} 7".encode()).hexdigest())
     assert {*some.items.values_list("context__key", flat=True)} == {*by_digest[:2]}

@@ -137,7 +137,7 @@ def test_what_would_come_in_is_what_comes_in(make_queue: MakeQueue, runs: list[R
         ContextSample(),
     ):
         chosen = select_responses(study, runs, contexts)
-        foreseen = chosen.counted()
+        foreseen = chosen.count()
 
         assert foreseen == subjects.add_selection(chosen)
     assert study.items.count() == 24

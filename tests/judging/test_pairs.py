@@ -94,7 +94,7 @@ def test_more_of_the_same_are_added_to_those_that_are_there() -> None:
 
     (more,) = pair_sampling.draw_conversation_pairs(systems, known, each=15, seed=1)
 
-    assert (more.there, len(more.pairs)) == (10, 5)
+    assert (more.existing, len(more.pairs)) == (10, 5)
     used = [each for pair in (*known, *more.pairs) for each in pair]
     assert len(set(used)) == len(used)
 
@@ -104,7 +104,7 @@ def test_two_that_say_the_same_are_no_pair() -> None:
 
     (found,) = pair_sampling.draw_response_pairs(systems, set(), each=None, seed=1)
 
-    assert (found.pairs, found.alike) == ([], 1)
+    assert (found.pairs, found.identical) == ([], 1)
 
 
 # --- adding them -------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def test_a_label_more_makes_the_result_one_of_old_which_stays_until_the_next(
     reader_comparison.run_comparison(study.work_asks[0].pk)
     known = reader_comparison.comparison_status(study.work_asks[0], now=now)
     assert known
-    assert not known.is_of_old
+    assert not known.is_outdated
 
     Label.objects.filter(turn__dialogue=read, party="reader").first().delete()
     browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"

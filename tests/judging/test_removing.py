@@ -132,8 +132,8 @@ def test_what_it_would_change_is_said_before(two: Study) -> None:
 
     # 4 items by 2 raters are 8 judgments of Beta, and 16 of both; 5 are given, so 11 are wanted, in 2 batches
     # of 10.
-    assert (found.items, found.judged, found.spared) == (4, judged, 8 - judged)
-    assert found.open_then == 11 - (8 - judged)
+    assert (found.items, found.judged, found.unneeded) == (4, judged, 8 - judged)
+    assert found.remaining == 11 - (8 - judged)
     assert (found.batches, found.saved) == (1, Decimal(3))
 
 

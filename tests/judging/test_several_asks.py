@@ -79,8 +79,8 @@ def test_items_are_of_the_asks_that_are_about_them(mixed: Study, talks: Study) -
     assert found == {("ssa", False), ("likert", True)}
     counts = [(row.ask.question_set, row.items) for row in ask_counts(mixed)]
     assert counts == [("ssa", mixed.items.filter(dialogue=None).count()), ("likert", 3)]
-    assert select_turns(mixed, talks, language="en").counted() == 0
-    assert select_dialogues(mixed, talks, language="en").counted() == 0
+    assert select_turns(mixed, talks, language="en").count() == 0
+    assert select_dialogues(mixed, talks, language="en").count() == 0
 
 
 def test_what_would_come_in_is_told_for_each_ask(
@@ -88,7 +88,7 @@ def test_what_would_come_in_is_told_for_each_ask(
 ) -> None:
     study, run = make_asking(SSA, LIKENESS), make_run(make_contexts(4), "Alpha")
 
-    foreseen = {ask.question_set: n for ask, n in select_responses(study, [run]).counted_by_ask().items()}
+    foreseen = {ask.question_set: n for ask, n in select_responses(study, [run]).count_by_ask().items()}
 
     assert foreseen == {"ssa": 4, "human-likeness": 4}
     assert subjects.add_selection(select_responses(study, [run])) == 8
