@@ -133,7 +133,7 @@ def conversations_of(number: int, turns: int, name: str = "collection") -> tuple
     from turnwise.crowd.entry.enrolment import consent
     from turnwise.crowd.entry.sessions import COOKIE, signed
     from turnwise.crowd.places.assignment import admit
-    from turnwise.dialogues.services import Taken, seat_two
+    from turnwise.dialogues.services import SeatOccupant, create_dialogue
     from turnwise.knowledge.models import KnowledgeBase
     from turnwise.knowledge.services import import_version
     from turnwise.studies.presets import preset_named
@@ -154,8 +154,8 @@ def conversations_of(number: int, turns: int, name: str = "collection") -> tuple
     with transaction.atomic():
         for _ in range(number):
             taken = [consent(study, version, known=None, arrival=None) for _ in range(2)]
-            first, second = (Taken(assignment=admit(each.pk)) for each in taken)
-            dialogue = seat_two(study, first, second, now=timezone.now())
+            first, second = (SeatOccupant(assignment=admit(each.pk)) for each in taken)
+            dialogue = create_dialogue(study, first, second, now=timezone.now())
             path = f"/ws/dialogues/{dialogue.public_id}/"
             found.append([(path, f"{COOKIE}={signed(each)}") for each in taken])
     return study, found

@@ -91,7 +91,7 @@ def one_rater(items: int) -> Result:
 
     study = make_queue(items, batch=500)
     batch = new_batch(study)
-    desk = judging.desk_of(batch.public_id, batch.worker_id)
+    desk = judging.get_rater_session(batch.public_id, batch.worker_id)
     keys = [item["key"] for item in judging.state(desk)["items"]]
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE IF NOT EXISTS floor_label (id bigserial PRIMARY KEY, answers jsonb)")

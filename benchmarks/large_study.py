@@ -267,9 +267,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.measure:
         start_django()
-        from turnwise.live.subprocesses import spare_the_collector
+        from turnwise.live.subprocesses import tune_garbage_collection
 
-        spare_the_collector()  # as the worker for jobs does
+        tune_garbage_collection()  # as the worker for jobs does
         print(json.dumps(MEASURES[arguments.measure](arguments.study)))
     else:
         print(json.dumps(everything(arguments.bots, arguments.labels), indent=2))

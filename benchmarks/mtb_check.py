@@ -56,7 +56,7 @@ def main() -> int:
     problems += find_translation_faults(chinese, contexts) + alike_by_letters(chinese)
     if options.embeddings:
         problems += alike_by_meaning(contexts)
-    print_shared_runs(contexts, options.against)
+    print_shared_runs(contexts, options.disagreement)
     print(*problems or ["no rule broken, no pair above a threshold"], sep="\n")
     return 1 if problems else 0
 

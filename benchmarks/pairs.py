@@ -97,7 +97,7 @@ def pairs_of(number: int) -> list[Sockets]:
     from turnwise.crowd.entry.enrolment import consent
     from turnwise.crowd.entry.sessions import COOKIE, signed
     from turnwise.crowd.places.assignment import admit
-    from turnwise.dialogues.services import Taken, seat_two
+    from turnwise.dialogues.services import SeatOccupant, create_dialogue
     from turnwise.studies.models import Study
     from turnwise.tasks.two_people.models import TwoPeoplePlan
 
@@ -110,8 +110,8 @@ def pairs_of(number: int) -> list[Sockets]:
     with transaction.atomic():
         for _ in range(number):
             taken = [consent(study, version, known=None, arrival=None) for _ in range(2)]
-            first, second = (Taken(assignment=admit(each.pk)) for each in taken)
-            dialogue = seat_two(study, first, second, now=timezone.now())
+            first, second = (SeatOccupant(assignment=admit(each.pk)) for each in taken)
+            dialogue = create_dialogue(study, first, second, now=timezone.now())
             path = f"/ws/dialogues/{dialogue.public_id}/"
             found.append([(path, f"{COOKIE}={signed(each)}") for each in taken])
     return found

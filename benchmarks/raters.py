@@ -122,7 +122,7 @@ def _one_worker(study_id: int) -> None:
     assert version
     participation = consent(study, version, known=None, arrival=None)
     batch = judging.begin(participation, language="en")
-    desk = judging.desk_of(batch.public_id, batch.worker_id)
+    desk = judging.get_rater_session(batch.public_id, batch.worker_id)
     keys = [item["key"] for item in judging.state(desk)["items"]]
     while keys and random.random() > WALKS_AWAY:
         try:

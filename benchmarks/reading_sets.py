@@ -78,7 +78,7 @@ def run() -> dict[str, Any]:
 
     def given() -> None:
         with transaction.atomic():
-            reading_material.given(next(fresh), version.pk, seed=next(seeds))
+            reading_material.draw_reading_sets(next(fresh), version.pk, seed=next(seeds))
 
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE knowledge_article, knowledge_entity, dialogues_articleuse")

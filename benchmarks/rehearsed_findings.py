@@ -25,7 +25,7 @@ from evaluation.report.figures import study_figures
 from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.studies.judging import JudgedItems, judging_figures
 from turnwise.rehearsals import injected_effects
-from turnwise.rehearsals.findings import allowed, findings
+from turnwise.rehearsals.findings import allow_chance_misses, findings
 from turnwise.rehearsals.injected_effects import HONEST, Kind, Plan, mix
 from turnwise.rehearsals.simulation import Work
 
@@ -113,7 +113,7 @@ def misses(rehearsals: int, deal: Callable[..., Dealt], **design: int) -> dict[s
         found = findings(*deal(seed, **design))
         outside.append([each.words for each in found if each.holds is False])
         untold += any(each.holds is None for each in found)
-        refused += any(each.holds is False for each in allowed(found))
+        refused += any(each.holds is False for each in allow_chance_misses(found))
     return {
         **design,
         "rehearsals": rehearsals,

@@ -33,7 +33,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from turnwise.rehearsals.page_visitor import PageError, Visitor
-from turnwise.rehearsals.simulated_worker import Conversation, MismatchError, enter
+from turnwise.rehearsals.simulated_worker import Conversation, MismatchError, open_work_page
 
 ROOT = Path(__file__).resolve().parents[1]
 BOT = "GenericBot"
@@ -116,7 +116,7 @@ def planted_scores(conversations: int, replies: int) -> Scores:
 
 async def session(server: str, link: str, number: int, texts: list[str]) -> Said:
     """One worker from link to completion code; what was said before each reply, and the reply."""
-    worker, settings = await asyncio.to_thread(enter, server, link)
+    worker, settings = await asyncio.to_thread(open_work_page, server, link)
     said: Said = {}
     async with Conversation(worker, settings) as conversation:
         for text in texts:

@@ -313,11 +313,11 @@ def _from_elsewhere(owner: Any, study: Any) -> None:
 def _other_studies(owner: Any) -> None:
     """A second group of readers, pairs, and a study that asks people about themselves."""
     from turnwise.judging.models import JudgingPlan
-    from turnwise.studies.asks import UNDER_EACH_REPLY, About, Asked, Moment
+    from turnwise.studies.asks import UNDER_EACH_REPLY, About, AskSpec, Moment
     from turnwise.studies.models import Study
     from turnwise.studies.services import save_study
 
-    person = Asked("demographics", About.PERSON, Moment.BEFORE_WORK)
+    person = AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK)
     for task, asks in (("judging", None), ("pairs", None), ("conversation", [UNDER_EACH_REPLY, person])):
         study = Study(title=f"Beside: {task}", languages=["en"], task=task)
         save_study(study, owner=owner, consent_text="…", targets={}, asks=asks)

@@ -62,8 +62,8 @@ def run_of(bot_name: str, version: Any, repetitions: int, worker: Worker) -> dic
     from turnwise.accounts.models import User
     from turnwise.bots.services import register_bot
     from turnwise.responses import tasks
-    from turnwise.responses.models import ResponseRun
     from turnwise.responses.bot_jobs import AT_WORK
+    from turnwise.responses.models import ResponseRun
     from turnwise.responses.services import start_run
 
     owner, _ = User.objects.get_or_create(username="researcher")

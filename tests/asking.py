@@ -16,7 +16,9 @@ from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
 
 SSA, LIKENESS, LIKERT = (
-    AskSpec("ssa", About.RESPONSE), AskSpec("human-likeness", About.RESPONSE), AskSpec("likert", About.DIALOGUE),
+    AskSpec("ssa", About.RESPONSE),
+    AskSpec("human-likeness", About.RESPONSE),
+    AskSpec("likert", About.DIALOGUE),
 )  # fmt: skip
 SCALES = ("quality", "diversity", "fluency", "relatedness", "empathy")
 ANSWERS: dict[str, dict[str, Any]] = {

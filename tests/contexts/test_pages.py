@@ -209,7 +209,7 @@ def test_no_file_is_read_by_the_process_that_serves_workers(
     monkeypatch.setattr("turnwise.contexts.files.parse", read_here)
     client = sign_in(rex)
     preview = upload(client).url
-    monkeypatch.setattr("turnwise.contexts.reading.run", read_here)
+    monkeypatch.setattr("turnwise.contexts.reading.run_module", read_here)
 
     assert [client.get(preview).status_code for _ in range(2)] == [200, 200]
     assert "2 contexts are imported" in client.post(preview, follow=True).content.decode()
@@ -221,7 +221,7 @@ def test_contexts_that_take_too_long_to_read_are_refused_in_words(
     def never(*_: Any) -> bytes:
         raise subprocess.TimeoutExpired("python", 60)
 
-    monkeypatch.setattr("turnwise.contexts.reading.run", never)
+    monkeypatch.setattr("turnwise.contexts.reading.run_module", never)
     page = sign_in(rex).post(
         "/contexts/new/", FIELDS | {"file": SimpleUploadedFile("c.jsonl", LINES)}, follow=True
     )

@@ -126,7 +126,9 @@ def test_a_condition_on_several_choices_holds_if_one_of_them_is_chosen():
 
 
 def test_a_question_that_was_not_asked_has_no_answer_to_show():
-    shown = {question.key: answer for question, answer in SSA.answered_questions(SSA.check({"sensible": False}))}
+    shown = {
+        question.key: answer for question, answer in SSA.answered_questions(SSA.check({"sensible": False}))
+    }
 
     assert shown == {"sensible": False, "specific": None}
 

@@ -88,7 +88,8 @@ def times_asked(step: Callable[[], object]) -> int:
 
 
 _CALLS = """
-SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE funcname = 'judging_exceeds_address_limit'
+SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions
+ WHERE funcname = 'judging_exceeds_address_limit'
 """
 
 

@@ -50,7 +50,9 @@ def test_labels_of_both_parties_stand_side_by_side(read: Dialogue) -> None:
 
 
 def test_scores_and_agreement_of_both_parties(read: Dialogue) -> None:
-    (found,) = reader_comparison.compare_by_bot(SSA, reader_comparison.judged_by_both(read.study.work_asks[0]))
+    (found,) = reader_comparison.compare_by_bot(
+        SSA, reader_comparison.judged_by_both(read.study.work_asks[0])
+    )
 
     # Readers: 6 turns with mean 1 and one with 1/3. Chatter and majority agree on 6 of 7 turns; the chatter
     # says yes always, so chance agrees as often, and kappa is 0.

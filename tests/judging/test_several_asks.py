@@ -105,7 +105,9 @@ def test_an_item_is_of_an_ask_of_its_own_study(two: Study, mixed: Study) -> None
     one = two.items.filter(pk=two.items.order_by("pk")[0].pk)
 
     with pytest.raises(IntegrityError, match="item_is_of_an_ask_of_its_study"):
-        one.update(ask=mixed.work_asks[0])  # a transaction of its own, at whose end the constraint is looked at
+        one.update(
+            ask=mixed.work_asks[0]
+        )  # a transaction of its own, at whose end the constraint is looked at
 
 
 def test_a_study_with_nothing_to_judge_for_one_of_its_asks_cannot_be_opened(

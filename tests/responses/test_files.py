@@ -143,7 +143,7 @@ def test_no_file_is_read_by_the_process_that_serves_workers(
     monkeypatch.setattr("turnwise.responses.files.parse", read_here)
     client = sign_in(rex)
     preview = upload(client, version, CSV).url
-    monkeypatch.setattr("turnwise.contexts.reading.run", read_here)
+    monkeypatch.setattr("turnwise.contexts.reading.run_module", read_here)
 
     assert [client.get(preview).status_code for _ in range(2)] == [200, 200]
     client.post(preview)

@@ -215,7 +215,10 @@ def test_a_lead_in_a_study_that_fills_is_certain_at_a_single_look_wherever_it_is
         return [" ".join(re.sub(r"<[^>]+>", "", page).split()) for page in pages]
 
     for page in told():
-        assert "so far: statistically clear (if you looked once). The study still runs, with 16 of 32 conversations" in page
+        assert (
+            "so far: statistically clear (if you looked once). "
+            "The study still runs, with 16 of 32 conversations" in page
+        )
     set_state(study.pk, Study.State.CLOSED)
     for page in told():
         assert "): statistically clear." in page

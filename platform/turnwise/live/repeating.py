@@ -1,4 +1,4 @@
-"""Steps of a request that may be answered a second time after PostgreSQL was lost (`turnwise.project.middleware`)."""
+"""Steps of a request that the middleware may answer a second time, after PostgreSQL was lost."""
 
 import traceback
 from collections.abc import Callable

@@ -39,8 +39,9 @@ MODULES = (
 )  # fmt: skip
 """Modules with texts for workers."""
 STAFF_ONLY = frozenset(
-    {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open", "why_too_few"}
-    | {"why_untrainable", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
+    {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
+    | {"why_untrainable", "article_shortage"}
+    | {"TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
     | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own
 )
 """Functions, classes and attributes in these modules whose texts are only for researchers."""

@@ -33,7 +33,7 @@ class Added(NamedTuple):
     """Number of added items, and of responses in languages that no worker of the study reads."""
 
     items: int
-    count_in_other_languages: int = 0
+    of_other_languages: int = 0
 
 
 # Takes whole contexts and conversations, so that systems are compared on the same ones, if at least one fits.

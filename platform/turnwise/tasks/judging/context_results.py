@@ -202,8 +202,16 @@ def responses(ask: Ask, context: int) -> list[JudgedResponse]:
             answers_by_item[item].append(json.loads(answers))
     questions = question_set(ask.question_set)
     return [
-        JudgedResponse(*row, answers_by_item[item], scores_of(questions, answers_by_item[item]))
-        for item, *row in rows
+        JudgedResponse(
+            response,
+            key,
+            system,
+            repetition,
+            text,
+            answers_by_item[item],
+            scores_of(questions, answers_by_item[item]),
+        )
+        for item, response, key, system, repetition, text in rows
     ]
 
 
