@@ -34,7 +34,7 @@ MAKE_STUDY = """
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
 bots = {"quick": 0.0, "pondering": 0.1, AFAR: 0.1}
@@ -46,7 +46,7 @@ targets = {
 }
 study = save_study(Study(title="Faults", languages=["en"], practice=False, min_turns=28, max_turns=500),
                    owner=User.objects.get(), consent_text="You talk to a machine.", targets=targets,
-                   asks=[Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)])
+                   asks=[AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN)])
 print(set_state(study.pk, Study.State.OPEN).code)
 """
 
@@ -62,8 +62,8 @@ import time
 from turnwise.bots.hosting import presence
 names = {"quick", "pondering", AFAR}
 until = time.monotonic() + PATIENCE
-while set(presence.states(names).values()) != {"ready"}:
-    assert time.monotonic() < until, presence.states(names)
+while set(presence.bot_states(names).values()) != {"ready"}:
+    assert time.monotonic() < until, presence.bot_states(names)
     time.sleep(0.1)
 """
 BOTS = """

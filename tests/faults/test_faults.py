@@ -235,8 +235,8 @@ import json
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import Invitation, StudyPanel
-from turnwise.crowd.panels.study_panels import invite, take_panels
-from turnwise.studies.asks import About, Asked, Moment
+from turnwise.crowd.panels.study_panels import invite, save_panels
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 from turnwise.studies.services import save_study, set_state
 from turnwise.tasks.two_people.models import TwoPeoplePlan
@@ -247,10 +247,10 @@ for title, task in (("Crowd", "conversation"), ("Pairs", "two_people")):
                   pay_currency="USD", opening_speaker="human", opening_text="", expected_minutes=15)
     targets = {Bot.objects.get(name=name): 500 for name in ("quick", "afar")}
     study = save_study(study, owner=User.objects.get(), consent_text="You talk to somebody.", targets=targets,
-                       asks=[Asked("ssa", About.PARTNER_TURN, Moment.EACH_TURN)])
+                       asks=[AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN)])
     panels = [StudyPanel(panel="prolific", codes=CODES), StudyPanel(panel="invited"),
               StudyPanel(panel="url", parameter="pid", secret=SECRET, return_url=BACK)]
-    take_panels(study, panels, closed_to=())
+    save_panels(study, panels, closed_to=())
     set_state(study.pk, Study.State.OPEN)
     TwoPeoplePlan.objects.create(study=study, conversations=500)
     Study.objects.filter(pk=study.pk).update(task=task)
@@ -266,7 +266,7 @@ from collections import Counter
 from turnwise.crowd.pay import ledger
 from turnwise.crowd.models import Invitation, Participation, PayEntry
 from turnwise.dialogues.models import Dialogue
-from turnwise.quality.flagging import look
+from turnwise.quality.flagging import update_flags
 from turnwise.quality.models import Flag
 from turnwise.studies.models import Study
 from turnwise.studies.queries import counts_of
@@ -279,7 +279,7 @@ for own in Participation.objects.filter(study__in=studies).select_related("worke
     assert name not in people, name
     people[name] = {"outcome": own.assignment.outcome, "code": own.completion_code,
                     "entries": [[entry.reason, str(entry.amount)] for entry in entries]}
-look(studies[0])
+update_flags(studies[0])
 flagged = Flag.objects.filter(participation__study=studies[0], kind="machine")
 flagged = flagged.values_list("participation__worker__panel_id", flat=True)
 print(json.dumps({
@@ -287,7 +287,7 @@ print(json.dumps({
     "machines": sorted((invited.get(each, each) for each in flagged), key=lambda name: int(name[7:])),
     "entries": PayEntry.objects.filter(study__in=studies).count(),
     "finished": [counts_of([study])[study.pk][0] for study in studies],
-    "owed": [[owed.people, str(owed.total)] for owed in map(ledger.owed, studies)],
+    "owed": [[owed.people, str(owed.total)] for owed in map(ledger.amount_due, studies)],
     "endings": Counter(Dialogue.objects.filter(study__in=studies).values_list("ending", flat=True)),
 }))
 """

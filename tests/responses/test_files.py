@@ -183,7 +183,7 @@ def test_a_preview_that_another_version_kept_is_gone_in_words(
     version: ContextSetVersion, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = sign_in(rex)
-    monkeypatch.setattr("turnwise.responses.views._KEPT", "responses as they were")
+    monkeypatch.setattr("turnwise.responses.views._UPLOAD_KIND", "responses as they were")
     preview = upload(client, version, CSV).url
     monkeypatch.undo()
 
