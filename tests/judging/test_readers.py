@@ -138,7 +138,7 @@ def test_a_process_that_dies_can_be_replaced_and_at_last_the_page_says_so(
         now += timedelta(minutes=2)
         assert reader_comparison.request_comparison(study.work_asks[0], now=now), attempt
         with monkeypatch.context() as patch:
-            patch.setattr(reader_comparison, "parties", killed)
+            patch.setattr(reader_comparison, "compare_by_bot", killed)
             with pytest.raises(SystemExit):
                 reader_comparison.run_comparison(study.work_asks[0].pk)
     assert "Ask again" in browser.get(address).content.decode()

@@ -175,7 +175,7 @@ def test_pages_follow_each_other_and_say_how_far_they_looked(
     short: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(explorer, "PER_PAGE", 2)
-    monkeypatch.setattr(explorer, "LOOKED_THROUGH", 3)
+    monkeypatch.setattr(explorer, "SCAN_LIMIT", 3)
     oldest = [talked(short, [(True, True)], text=f"Number {n % 2}") for n in range(5)]
     newest = oldest[::-1]
     first = find_dialogues(short, DialogueFilter())

@@ -135,7 +135,7 @@ def test_a_response_that_failed_is_asked_for_again(make_run: MakeRun) -> None:
 def test_a_response_that_keeps_failing_stops_the_run_until_somebody_takes_it_up(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "FAILURES_IN_A_ROW", 100)  # as if others were answered in between
+    monkeypatch.setattr(requests, "FAILURES_TO_OPEN", 100)  # as if others were answered in between
     run = make_run(2, fail_on=[1], fail_times=7)
 
     answer_slice(run.pk)

@@ -174,7 +174,7 @@ def test_a_failed_turn_is_tried_again(make_self_play: MakeSelfPlay) -> None:
 def test_a_turn_that_keeps_failing_is_given_up_until_the_study_is_reopened(
     make_self_play: MakeSelfPlay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "FAILURES_IN_A_ROW", 100)  # as if others were answered in between
+    monkeypatch.setattr(requests, "FAILURES_TO_OPEN", 100)  # as if others were answered in between
     plan = make_self_play(conversations=2, alone=True, script={"fail_on": [1], "fail_times": 7})
 
     play(plan)
