@@ -19,7 +19,7 @@ def rows() -> Counter[str]:
 
     A server that takes too long to end is killed, and its last word stays for a while.
     """
-    ours = [model for model in apps.get_models() if model.__module__.split(".")[0] in OURS]
+    ours = [model for model in apps.get_models() if model._meta.app_label in OURS]
     ours.remove(BotCopy)
     return Counter({model.__name__: model.objects.count() for model in ours})
 

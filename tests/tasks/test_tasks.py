@@ -61,7 +61,7 @@ def test_everything_that_a_task_declares_exists(task: StudyTask) -> None:
     assert all(get_template(name) for name in templates)
     assert HELP[task.namespace] == task.manual
     assert get_resolver().app_dict[task.namespace]
-    assert type(task).__module__ == f"tasks.{task.key}.task"
+    assert type(task).__module__ == f"turnwise.tasks.{task.key}.task"
 
 
 def test_every_folder_is_a_task_and_no_two_share_a_place() -> None:
