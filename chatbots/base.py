@@ -67,11 +67,7 @@ class Drawing:
     temperature: float
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range.
-
-        Raises:
-            ValueError: a number out of its range.
-        """
+        """Raise `ValueError` if a number is out of range."""
         if self.samples < 1 or not 0 < self.temperature < math.inf:
             raise ValueError(
                 f"samples={self.samples} must be at least 1, and temperature={self.temperature} above 0."
