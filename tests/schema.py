@@ -16,8 +16,8 @@ from turnwise.project.database import backup, restore
 
 ROOT = Path(__file__).parents[1]
 _DECIDING = (
-    "constraints.txt", "platform/*/migrations/**/*.py", "platform/**/sql/*.sql", "platform/live/*.py",
-    "platform/project/dumps.py",
+    "constraints.txt", "platform/turnwise/*/migrations/**/*.py", "platform/**/sql/*.sql", "platform/turnwise/live/*.py",
+    "platform/turnwise/project/database.py",
 )  # fmt: skip
 
 

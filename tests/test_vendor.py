@@ -48,7 +48,7 @@ def test_every_package_brings_its_licence() -> None:
 def test_exactly_the_icons_that_pages_use_are_shipped() -> None:
     """One that is missing shows as nothing at all."""
     there = set(re.findall(r'<symbol id="([\w-]+)"', (VENDOR / "icons.svg").read_text()))
-    sources = [*ROOT.glob("templates/**/*.html"), *ROOT.glob("platform/*/templatetags/*.py")]
+    sources = [*ROOT.glob("templates/**/*.html"), *ROOT.glob("platform/turnwise/*/templatetags/*.py")]
     text = "".join(each.read_text() for each in sources)
     wanted = set(re.findall(r'{% (?:icon|page_link "[\w:]+") "([\w-]+)"', text))
     wanted |= set(re.findall(r'_\("\w+"\), "([\w-]+)", ', text))  # the pages of a study

@@ -235,13 +235,13 @@ async def test_who_asks_while_the_line_breaks_asks_again_once_it_is_back(start_h
     await sync_to_async(start_host)("far")
     waiting = asyncio.create_task(client.reply(bot.pk, HELLO, deadline=600))
     sender = await bot_client()
-    while not sender._asked:
+    while not sender._requests:
         await asyncio.sleep(0.01)
-    first = set(sender._asked)
+    first = set(sender._requests)
 
     await process_layer().group_send(CLIENTS_GROUP, {"type": "layer.restored"})
 
-    while set(sender._asked) <= first:
+    while set(sender._requests) <= first:
         await asyncio.sleep(0.01)
         assert not waiting.done()
     assert (await waiting).response.text == "Hello!"

@@ -7,6 +7,7 @@ from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
 from turnwise.contexts.files import ENDINGS, MOST_COMPARED
 from turnwise.contexts.tables import MAX_BYTES, MAX_ROWS, MAX_TURN, MAX_TURNS
 from turnwise.responses import bulk_replies, files, services
+from turnwise.responses.bot_jobs import SILENCE_TIMEOUT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "static-evaluation.md").read_text()
 WORDS = " ".join(PAGE.split())
@@ -33,7 +34,7 @@ def test_the_page_tells_the_bounds_that_hold() -> None:
         f"up to {bulk_replies.MOST_AT_ONCE} contexts at once",
         f"tried {services.MOST_ATTEMPTS} times",
         f"fails {bulk_replies.MOST_FAILURES_IN_A_ROW} times in a row",
-        f"no response for {services.PATIENCE.seconds // 60} minutes",
+        f"no response for {SILENCE_TIMEOUT.seconds // 60} minutes",
         f"`repetition` from 1 to {files.MOST_REPETITIONS}",
     ):
         assert sentence in WORDS, sentence

@@ -14,20 +14,19 @@ NAMED = re.compile(
     r"""(['"])(?:ssa|sensible|specific)\1|\.(?:ssa|sensible|specific)\b(?! import)|\b(?:sensible|specific)="""
 )
 
-DECLARED = ("evaluation/questions/ssa.py", "evaluation/protocols/")
+DECLARED = ("evaluation/questions/sets/ssa.py", "evaluation/protocols/")
 """Where the set is declared, and what was published of it."""
 
 STATISTICS_OF_ONE_PAPER = (
     "evaluation/__main__.py",  # `python -m evaluation ssa`: a file with these columns
-    "evaluation/dawid_skene.py",
-    "evaluation/estimates.py",
-    "evaluation/labels.py",
-    "evaluation/raters.py",
-    "evaluation/ssa.py",
+    "evaluation/rater_agreement/dawid_skene.py",
+    "evaluation/rater_agreement/influence.py",
+    "evaluation/statistics/labels.py",
+    "evaluation/statistics/ssa.py",
 )
 """Functions over two columns, sensible and specific, for those who compute from their own files."""
 
-A_DEFAULT = ("platform/studies/",)
+A_DEFAULT = ("platform/turnwise/studies/",)
 """A new study starts with the questions of the paper."""
 
 
@@ -59,9 +58,9 @@ def test_no_exemption_is_left_that_nothing_needs(name: str) -> None:
 
 @pytest.mark.parametrize("package", ["platform", "evaluation/report"])
 def test_no_page_and_no_report_uses_the_statistics_of_one_paper(package: str) -> None:
-    stems = {Path(name).stem for name in STATISTICS_OF_ONE_PAPER} - {"__main__", "labels"}
-    modules = "|".join(sorted(stems))
-    used = re.compile(rf"from evaluation\.(?:{modules}) import (?!spread\b)")
+    names = {name.removesuffix(".py").replace("/", ".") for name in STATISTICS_OF_ONE_PAPER}
+    modules = "|".join(sorted(names - {"evaluation.__main__", "evaluation.statistics.labels"}))
+    used = re.compile(rf"from (?:{modules}) import (?!spread\b)")
     found = {
         str(path.relative_to(ROOT))
         for path in (ROOT / package).rglob("*.py")

@@ -152,7 +152,7 @@ def test_gold_stays(two: Study) -> None:
 
 
 def test_what_is_not_there_cannot_be_taken_out_or_put_back(two: Study) -> None:
-    with pytest.raises(ValidationError, match="nothing of “Gamma” in the queue"):
+    with pytest.raises(ValidationError, match="The queue has no items of “Gamma”"):
         removal.take_out(two, "Gamma")
     with pytest.raises(ValidationError, match="Nothing of “Alpha” was taken out"):
         removal.put_back(two, "Alpha")

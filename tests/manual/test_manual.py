@@ -56,7 +56,7 @@ def test_words_in_headings_come_first() -> None:
 def test_all_words_must_stand_below_one_heading() -> None:
     [found] = [each for each in find("password once chooses their own") if each.page.name == "people"]
 
-    assert found.heading.text == "People, sharing and the audit trail"
+    assert found.heading.text == "People, sharing and the audit log"
     assert all(each.page.name != "people" for each in find("password krippendorff"))
 
 

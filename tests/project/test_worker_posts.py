@@ -81,7 +81,7 @@ def consent(get: Any) -> Fresh:
 def seen(get: Any) -> Fresh:
     study = get("study")
     VisitCount.objects.create(study=study, saw=visits.ADMITTED)
-    sent = {"visit": visits.ticket(study, visits.ADMITTED)}
+    sent = {"visit": visits.visit_ticket(study, visits.ADMITTED)}
     return lambda: (browser(), f"/s/{study.code}/seen/", sent)
 
 
@@ -106,13 +106,18 @@ def leave(get: Any) -> Fresh:
 
 
 def qualify(get: Any) -> Fresh:
-    from turnwise.quality.qualification_tests import read
+    from turnwise.quality.qualification_tests import parse_questions
 
     study = get("study")
     wanted = Qualification(
-        owner=get("rex"), title="Reading", questions=read(TEXT), pass_mark=2, tries=3, feedback=True
+        owner=get("rex"),
+        title="Reading",
+        questions=parse_questions(TEXT),
+        pass_mark=2,
+        tries=3,
+        feedback=True,
     )
-    qualification_tests.require(study, qualification_tests.save(wanted))
+    qualification_tests.set_requirement(study, qualification_tests.save_qualification(wanted))
     return form(study, "qualification", HALF)
 
 
@@ -127,7 +132,7 @@ def withdraw(get: Any) -> Fresh:
 
     def fresh() -> Sent:
         own = assign(enter(study).pk).participation
-        return browser(), f"{own.own_link}withdraw/", {"sure": "yes"}
+        return browser(), f"{own.data_link}withdraw/", {"sure": "yes"}
 
     return fresh
 

@@ -20,6 +20,7 @@ from turnwise.monitoring.funnel import Progress, stages
 from turnwise.privacy.withdrawal import withdraw
 from turnwise.questionnaires.services import due_questionnaires
 from turnwise.questions import question_sets
+from turnwise.studies.ask_rules import rows_of
 from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import ReEntry, Study
 from turnwise.studies.services import save_study
@@ -225,9 +226,7 @@ def test_every_task_with_workers_asks(
 ) -> None:
     made = (("judge", make_queue(2)), ("compare", make_pairs(2)), ("write", make_writing()))
     for path, study in made:
-        study.asks.bulk_create(
-            study.asks.model.rows(study, [*[a.declared for a in study.work_asks], WHO])[-1:]
-        )
+        study.asks.bulk_create(rows_of(study, [*[a.declared for a in study.work_asks], WHO])[-1:])
         client = agreed(study)
         start = re.findall(
             r'<form method="post" action="([^"]+)"',

@@ -29,6 +29,7 @@ from turnwise.privacy.withdrawal import withdraw
 from turnwise.questionnaires.services import save_answers
 from turnwise.questions import question_sets
 from turnwise.questions.services import create_set
+from turnwise.studies.ask_rules import rows_of
 from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import Study
 
@@ -226,7 +227,7 @@ def test_answers_of_writers_are_shown_on_the_studys_page(
     make_writing: MakeWriting, rex: User, sign_in: SignIn
 ) -> None:
     study = make_writing()
-    study.asks.bulk_create(study.asks.model.rows(study, [WHO]))
+    study.asks.bulk_create(rows_of(study, [WHO]))
     client, worker = sign_in(rex), Client()
     worker.post(f"/s/{study.code}/consent/", {"agree": "yes", "consent": "1"})
     sent = json.dumps({"demographics": {"answers": OLD_HAND}})

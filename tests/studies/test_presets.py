@@ -156,7 +156,7 @@ def test_the_report_of_an_own_design_is_held_to_nothing(
     assert result
     assert (result["protocol"], result["deviations"]) == ("", [])
     page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
-    assert "a design of its own" in page
+    assert "follows no published protocol" in page
     assert "XiaoIce" not in page
 
 

@@ -22,22 +22,21 @@ from turnwise.studies.tasks import StudyTask, register, tasks
 SignIn = Callable[[User], Client]
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = {path.parent.name for path in (ROOT / "platform/tasks").glob("*/task.py")}
+FOLDERS = {path.parent.name for path in (ROOT / "platform/turnwise/tasks").glob("*/task.py")}
 
 # Where a word that is also a task's key says something else.
 OTHER_MEANING = {
-    "platform/operating/consumers.py": "a kind of frame",
-    "platform/manual/pages.py": "a page of the manual",
-    "platform/manual/help.py": "the app of that name",
+    "platform/turnwise/operating/consumers.py": "a kind of frame",
+    "platform/turnwise/manual/pages.py": "a page of the manual, and the app of that name",
     "evaluation/": "what scores generalise to: other conversations",
-    "platform/judging/": "the app of that name, and how plans are reached from a study",
-    "platform/project/settings.py": "the app of that name",
-    "platform/acceptance/views.py": "a field of a form: conversations that are decided about",
-    "platform/privacy/stored.py": "a key of the file: what somebody said",
-    "platform/studies/presets.py": "what a published protocol is run as: data that names its task",
-    "platform/comparisons/views.py": "a template's variable: systems with two measures each",
-    "platform/exports/described.py": "a key of study.json: the plan of a queue",
-    "platform/transcripts/importers/json_lines.py": "a key of imported files",
+    "platform/turnwise/judging/": "the app of that name, and how plans are reached from a study",
+    "platform/turnwise/project/settings.py": "the app of that name",
+    "platform/turnwise/acceptance/views.py": "a field of a form: conversations that are decided about",
+    "platform/turnwise/privacy/stored_data.py": "a key of the file: what somebody said",
+    "platform/turnwise/studies/presets.py": "what a published protocol is run as: data that names its task",
+    "platform/turnwise/comparisons/views.py": "a template's variable: systems with two measures each",
+    "platform/turnwise/exports/bundle.py": "a key of study.json: the plan of a queue",
+    "platform/turnwise/transcripts/importers/json_lines.py": "a key of imported files",
 }
 
 

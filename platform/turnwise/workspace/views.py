@@ -53,7 +53,7 @@ def studies(request: HttpRequest) -> HttpResponse:
             "study": study,
             "finished": done,
             "target": wanted,
-            "so_far": progress_sentence(study, done, wanted),
+            "progress": progress_sentence(study, done, wanted),
             "is_reported": isinstance(task_of(study), TaskWithReport),
         }
         for study in page
