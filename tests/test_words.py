@@ -10,9 +10,9 @@ _PLACE = re.compile(r"(^|_)place(s)?(_|$)|Place(s)?([A-Z]|$)")
 # Who takes a place in a study, and what follows from it.
 WITH_PLACES = (
     "crowd/",
-    "dialogues/reading.py",
+    "dialogues/reading_material.py",
     "monitoring/funnel.py",
-    "privacy/withdrawing.py",
+    "privacy/withdrawal.py",
     "responses/admin.py",
     "responses/models.py",
     "tasks/conversation/",
@@ -33,7 +33,7 @@ def test_place_means_a_reservation_and_no_position_column_or_number() -> None:
     elsewhere = [
         f"{file.relative_to(ROOT)}: {name}"
         for file in files
-        if not str(file.relative_to(ROOT)).removeprefix("platform/").startswith(WITH_PLACES)
+        if not str(file.relative_to(ROOT)).removeprefix("platform/turnwise/").startswith(WITH_PLACES)
         for name in {*_names(file), file.stem}
         if _PLACE.search(name) and name != "decimal_places"
     ]

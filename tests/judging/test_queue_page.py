@@ -87,7 +87,7 @@ def test_what_cannot_be_taken_out_is_said_in_words(
     address = reverse("judging:take_out", args=[study.pk])
 
     for method in (sign_in(rex).get, sign_in(rex).post):
-        assert "There is nothing of “Nobody” in the queue." in method(
+        assert "The queue has no items of “Nobody”." in method(
             address, {"system": "Nobody"}, follow=True
         ).text.replace("&quot;", '"')
     assert sign_in(mallory).post(address, {"system": "Alpha"}).status_code == 404
@@ -110,5 +110,5 @@ def test_the_api_takes_systems_out_and_puts_them_back(
     told = call(rex, "put", f"{address}/removed", ["Beta"]).json()
     assert [(each["items"], each["removed"]) for each in told] == [(3, 0), (0, 2)]
     wrong = call(rex, "put", f"{address}/removed", ["Gamma"])
-    assert (wrong.status_code, "nothing of “Gamma”" in wrong.json()["error"]) == (422, True)
+    assert (wrong.status_code, "no items of “Gamma”" in wrong.json()["error"]) == (422, True)
     assert call(mallory, "put", f"{address}/removed", []).status_code == 404
