@@ -25,13 +25,16 @@ class ModelReply(Protocol):
     """
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Text of the reply."""
 
     @property
-    def words(self) -> int: ...
+    def words(self) -> int:
+        """Words of the reply."""
 
     @property
-    def candidates(self) -> Iterable[tuple[str, float]]: ...
+    def candidates(self) -> Iterable[tuple[str, float]]:
+        """Candidates of the reply with their scores."""
 
 
 def responses_of(replies: Iterable[ModelReply]) -> list[Response]:

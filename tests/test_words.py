@@ -16,6 +16,7 @@ WITH_PLACES = (
     "responses/admin.py",
     "responses/models.py",
     "tasks/conversation/",
+    "tasks/two_people/",
     "tasks/writing/",
 )
 

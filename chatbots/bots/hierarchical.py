@@ -78,6 +78,7 @@ class HierarchicalBot(WordModelBot):
 
     @classmethod
     def size(cls, folder: Path) -> tuple[int, int]:
+        """Numbers of parameters and of words of the checkpoint."""
         from chatbots.hierarchical.model import count_parameters, read_config
 
         shape = read_config(folder)

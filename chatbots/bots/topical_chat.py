@@ -67,11 +67,13 @@ class TopicalChatBot(WordModelBot):
 
     @classmethod
     def folder(cls, configuration: BotConfiguration) -> Path:
+        """Folder of the checkpoint."""
         assert isinstance(configuration, cls.Configuration)
         return Path(configuration.checkpoint)
 
     @classmethod
     def size(cls, folder: Path) -> tuple[int, int]:
+        """Numbers of parameters and of words of the checkpoint."""
         from chatbots.knowledge.model import count_parameters, read_config
 
         shape = read_config(folder)

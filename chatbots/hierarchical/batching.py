@@ -101,9 +101,11 @@ class Batches(EpochBatches[Batch]):
 
     @property
     def examples(self) -> NDArray[np.int64]:
+        """Numbers of the examples that an epoch goes through."""
         return np.arange(len(self.part))
 
     def of(self, numbers: NDArray[np.int64]) -> Batch:
+        """Build the batch of these examples."""
         conversations = [self.part.conversation(int(number)) for number in numbers]
         if self.targets is None or self.rows is None:
             return collate(conversations)

@@ -186,17 +186,21 @@ class Trainer(WordRun[HierarchicalConfig, Hierarchical]):
             self.save()
 
     def progress(self) -> dict[str, Any]:
+        """Progress of the run, as checkpoints store it."""
         return {"epoch": self.epoch, "batch_in_epoch": self.batch_in_epoch}
 
     def restore_progress(self, stored: Mapping[str, Any]) -> None:
+        """Continue from stored progress."""
         self.epoch, self.batch_in_epoch = stored["epoch"], stored["batch_in_epoch"]
 
     def conditions(self) -> dict[str, Any]:
+        """Settings and data that a resumed run is compared with."""
         targets = self.batches.targets
         data = {"batch": self.batches.size, "conversations": len(self.batches.part)}
         return asdict(self.settings) | data | {"targets": targets.about if targets else None}
 
     def fixed_conditions(self) -> Iterable[str]:
         # More steps are allowed if the learning rate does not depend on their number.
+        """Names of the conditions that a resumed run may not change."""
         steps = ["steps"] if self.settings.decay else []
         return [*MUST_STAY, "batch", "conversations", "targets", *steps]

@@ -104,6 +104,7 @@ class Batches(EpochBatches[Batch]):
 
     @property
     def examples(self) -> IntArray:
+        """Numbers of the examples that an epoch goes through."""
         return self.answers
 
     @cached_property
@@ -115,6 +116,7 @@ class Batches(EpochBatches[Batch]):
         return -(-len(self.answers) // self.size)
 
     def of(self, numbers: IntArray) -> Batch:
+        """Build the batch of these examples."""
         turns = numbers.tolist()
         sentences = [self.sentence(turn) for turn in turns] if self.config.knowledge else None
         return collate(

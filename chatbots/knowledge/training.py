@@ -211,14 +211,18 @@ class Trainer(WordRun[TopicalChatConfig, TopicalChatModel]):
         self.save()
 
     def progress(self) -> dict[str, Any]:
+        """Progress of the run, as checkpoints store it."""
         return {"batch_in_epoch": self.batch_in_epoch, "perplexities": self.perplexities}
 
     def restore_progress(self, stored: Mapping[str, Any]) -> None:
+        """Continue from stored progress."""
         self.batch_in_epoch, self.perplexities = stored["batch_in_epoch"], list(stored["perplexities"])
 
     def conditions(self) -> dict[str, Any]:
+        """Settings and data that a resumed run is compared with."""
         data = {"batch": self.batches.size, "turns": len(self.batches.answers)}
         return asdict(self.settings) | data | {"initial": str(self.initial.folder) if self.initial else None}
 
     def fixed_conditions(self) -> Iterable[str]:
+        """Names of the conditions that a resumed run may not change."""
         return MUST_STAY

@@ -49,13 +49,16 @@ class RunSettings(Protocol):
     """
 
     @property
-    def clip(self) -> float: ...
+    def clip(self) -> float:
+        """Norm to which gradients are clipped."""
 
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """Seed of the run."""
 
     @property
-    def keep(self) -> int: ...
+    def keep(self) -> int:
+        """Number of checkpoints that are kept."""
 
 
 class WordRun(ABC, Generic[WordConfig, WordModel]):

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.charts.planes import Box, place_label
+from turnwise.charts.planes import Box, position_label
 
 SIZE, SIDE = (8.0, 10.0), 200.0
 POINT = st.tuples(st.floats(0, SIDE), st.floats(0, SIDE))
@@ -16,7 +16,7 @@ def test_no_label_overlaps_a_mark_or_a_label_or_an_edge(points: list[tuple[float
     taken = [Box(x - 5, y - 5, x + 5, y + 5) for x, y in points]
     placed = []
     for point in points:
-        found = place_label(point, SIZE, [*taken, *placed], within=SIDE)
+        found = position_label(point, SIZE, [*taken, *placed], within=SIDE)
         if found:
             assert math.dist(found.middle, point) <= 24
             placed.append(found)
@@ -28,11 +28,11 @@ def test_no_label_overlaps_a_mark_or_a_label_or_an_edge(points: list[tuple[float
 
 
 def test_the_label_of_a_single_point_is_at_its_upper_right() -> None:
-    found = place_label((100, 100), SIZE, [], within=SIDE)
+    found = position_label((100, 100), SIZE, [], within=SIDE)
 
     assert found
     assert found.left > 100 < found.bottom + 5
 
 
 def test_a_point_without_space_has_no_label() -> None:
-    assert place_label((100, 100), SIZE, [Box(0, 0, SIDE, SIDE)], within=SIDE) is None
+    assert position_label((100, 100), SIZE, [Box(0, 0, SIDE, SIDE)], within=SIDE) is None

@@ -20,7 +20,7 @@ from turnwise.contexts.services import import_version
 from turnwise.contexts.tables import MAX_TURN
 from turnwise.judging.items.subjects import add_responses
 from turnwise.judging.queue.services import plan_of
-from turnwise.responses.files import MAX_RESPONSE
+from turnwise.responses.checks import MAX_RESPONSE
 from turnwise.responses.models import Response, ResponseRun, Source
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_named

@@ -56,7 +56,7 @@ _DISTANCES = (11, 14, 18, 23)
 _DIRECTIONS = 16
 
 
-def place_label(
+def position_label(
     at: tuple[float, float], size: tuple[float, float], occupied: Iterable[Box], *, within: float
 ) -> Box | None:
     """Nearest place beside a point where a label overlaps nothing; None if there is none.
@@ -68,14 +68,14 @@ def place_label(
         within: side of the square that must contain the label.
     """
     boxes = list(occupied)
-    for box in _candidate_places(at, size):
+    for box in _candidate_positions(at, size):
         inside = min(box.left, box.bottom) >= 0 and max(box.right, box.top) <= within
         if inside and not any(box.overlaps(other) for other in boxes):
             return box
     return None
 
 
-def _candidate_places(at: tuple[float, float], size: tuple[float, float]) -> Iterator[Box]:
+def _candidate_positions(at: tuple[float, float], size: tuple[float, float]) -> Iterator[Box]:
     """Candidate places from near to far, starting at the upper right."""
     width, height = size
     for distance in _DISTANCES:
@@ -133,7 +133,7 @@ def draw_signs(axes: Axes, points: Sequence[Point], viewport: Viewport) -> None:
     occupied = [box for each in placed for box in each.boxes()]
     whole = plane_side(viewport) * POINTS
     for each in placed:
-        found = place_label(each.at, (6.5 * len(each.point.sign) + 1, 10), occupied, within=whole)
+        found = position_label(each.at, (6.5 * len(each.point.sign) + 1, 10), occupied, within=whole)
         if found is None:
             continue
         occupied.append(found)

@@ -7,7 +7,9 @@ from django.utils.translation import gettext as _
 
 from evaluation.texts.similarity import character_ngrams
 from turnwise.contexts.tables import text_problem
-from turnwise.responses.files import MAX_RESPONSE
+
+MAX_RESPONSE = 4000
+"""Characters of a response."""
 
 # Largest share of the text's runs of four letters that may also be in a turn of the context. Answers that
 # take up words ("Do you like tea?" / "I like tea a lot") are below it, copies above.

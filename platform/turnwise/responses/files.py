@@ -19,12 +19,10 @@ from evaluation.texts.personal_data import Redactor
 from turnwise.contexts.reading import ParsedJSON, run_reader, timeout_finding
 from turnwise.contexts.tables import Finding, Row, rows_of, text_problem
 from turnwise.live.subprocesses import shape_of
+from turnwise.responses.checks import MAX_RESPONSE
 
 if TYPE_CHECKING:
     from turnwise.responses.models import Response
-
-
-MAX_RESPONSE = 4000
 
 
 ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}

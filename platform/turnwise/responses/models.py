@@ -9,7 +9,7 @@ from turnwise.bots.models import Bot, BotVersion
 from turnwise.contexts.models import Context, ContextSetVersion
 from turnwise.crowd.models import Participation
 from turnwise.responses.bot_jobs import BotJob
-from turnwise.responses.files import MAX_RESPONSE
+from turnwise.responses.checks import MAX_RESPONSE
 from turnwise.studies.models import Study
 
 

@@ -17,8 +17,7 @@ from turnwise.crowd.running.spending import people_needed
 from turnwise.crowd.worker_task import EXAMPLE_CODE, FrameAnswers, ItemsPreview, WorkerTask
 from turnwise.live.frames import Frame, RefusedError, field
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
-from turnwise.responses.checks import problem_of
-from turnwise.responses.files import MAX_RESPONSE
+from turnwise.responses.checks import MAX_RESPONSE, problem_of
 from turnwise.responses.models import Response
 from turnwise.responses.queries import counted_responses
 from turnwise.studies.forms import FIELDS, StudyForm

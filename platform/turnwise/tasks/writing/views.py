@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 from turnwise.crowd import refusals
 from turnwise.crowd.entry.practice_views import practice_first
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
-from turnwise.responses.files import MAX_RESPONSE
+from turnwise.responses.checks import MAX_RESPONSE
 from turnwise.studies.models import Study
 from turnwise.tasks.writing import services as writing
 from turnwise.tasks.writing.task import Writing
