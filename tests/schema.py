@@ -16,7 +16,8 @@ from turnwise.project.database import backup, restore
 
 ROOT = Path(__file__).parents[1]
 _DECIDING = (
-    "constraints.txt", "platform/turnwise/*/migrations/**/*.py", "platform/**/sql/*.sql", "platform/turnwise/live/*.py",
+    "constraints.txt", "platform/turnwise/*/migrations/**/*.py", "platform/**/sql/*.sql",
+    "platform/turnwise/live/*.py",
     "platform/turnwise/project/database.py",
 )  # fmt: skip
 

@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from turnwise.bots.models import Bot
 from turnwise.questions.question_sets import question_set, refuse_unknown_set, titled
 from turnwise.studies.asks import MOST_ASKS, OF_PEOPLE, About, AskSpec, By, Moment
-from turnwise.studies.models.study import Study
 
 
 class Ask(models.Model):
@@ -142,7 +141,7 @@ class Bundle(models.Model):
     back is gone from here at the same moment (`turnwise.studies.bundles.forget`).
     """
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="bundles")
+    study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="bundles")
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -187,7 +186,7 @@ class Bundle(models.Model):
 class LastExport(models.Model):
     """Version of the results that was exported last, kept after the bundle is deleted."""
 
-    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="last_export")
+    study = models.OneToOneField("studies.Study", on_delete=models.CASCADE, related_name="last_export")
     at = models.DateTimeField()
     results_version = models.PositiveBigIntegerField(help_text=_("The study's, when they were read."))
     judgments = models.PositiveIntegerField(help_text=_("Items judged until then, of a judging study."))
