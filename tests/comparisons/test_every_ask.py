@@ -239,8 +239,7 @@ def test_history_has_the_intervals_of_each_study_s_report(
     assert wider["low"] < shown["low"] < shown["high"] < wider["high"]
     assert (
         "Intervals of each study&#x27;s own level (95\u00a0%: “One”; 90\u00a0%: “Two”), "
-        "computed as in the reports"
-        in page
+        "computed as in the reports" in page
     )
     assert "There are no points to show yet" in alone
 
