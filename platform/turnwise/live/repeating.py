@@ -39,7 +39,7 @@ def once(request: HttpRequest, step: Callable[[], R], *, is_idempotent: bool = F
 
 
 def may_be_done(request: HttpRequest) -> bool:
-    """Whether a step of `once` may have been committed although PostgreSQL was lost during its commit."""
+    """True if a step of `once` may be committed although PostgreSQL was lost during its commit."""
     return getattr(request, _UNCERTAIN, False)
 
 
