@@ -146,21 +146,71 @@ class Candidate:
             raise ValueError(f"A candidate has the score {self.score}. Leave such candidates out.")
 
 
+class ReplyOutcome(StrEnum):
+    """How a reply ended. Reports count every kind of each bot."""
+
+    COMPLETE = "complete"
+    CUT = "cut"
+    """The reply reached its length limit, so that its end is missing."""
+    REFUSED = "refused"
+    """The model declined to answer. The text is its refusal, or empty if it gave none."""
+    FILTERED = "filtered"
+    """A filter of the service withheld the reply or its rest."""
+    TOOL_CALL = "tool_call"
+    """The model called tools instead of answering, or beside its answer."""
+    FALLBACK = "fallback"
+    """The text is a prepared sentence, because none of the bot's candidates was allowed."""
+    STOPPED = "stopped"
+    """The reader stopped the reply; the text is the part that was shown. Set by the platform, not by bots."""
+
+
+MAY_BE_EMPTY = frozenset({ReplyOutcome.REFUSED, ReplyOutcome.FILTERED, ReplyOutcome.TOOL_CALL})
+"""Outcomes whose text may be empty; an empty text with another outcome is a failure of the bot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a reply took, as the model's service counted them; None where it does not say.
+
+    Attributes:
+        prompt: tokens of the request, cached ones included.
+        completion: tokens that were generated, reasoning included.
+        reasoning: those of `completion` that were reasoning.
+        cached: those of `prompt` that the service had in its cache.
+    """
+
+    prompt: int | None = None
+    completion: int | None = None
+    reasoning: int | None = None
+    cached: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` if a number is negative."""
+        for name in ("prompt", "completion", "reasoning", "cached"):
+            number = getattr(self, name)
+            if number is not None and number < 0:
+                raise ValueError(f"usage.{name} = {number}: a number of tokens cannot be negative.")
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """A bot's answer to a context.
 
     Attributes:
-        text: the turn. Hosting refuses it if it is empty without control characters and outer spaces, and
-            cuts it after `chatbots.hosting.response_checks.MAX_RESPONSE_CHARS`.
+        text: the turn, byte for byte as the model wrote it. Hosting refuses it if nothing of it is visible,
+            unless the outcome is one of `MAY_BE_EMPTY`, and cuts it after
+            `chatbots.hosting.response_checks.MAX_RESPONSE_CHARS`.
         candidates: the responses it was chosen from, best first, at most `MAX_CANDIDATES`; empty if the bot
             has none.
-        tokens: how many tokens were generated for `text`; None if the bot does not count.
+        usage: the tokens that the reply took; None if the bot does not count.
         remarks: how the response came about, for readers of the transcript, as in "repetition-filter:
             the first candidate repeats an earlier turn"; usually empty. At most `MAX_REMARKS` are kept, each
             up to `MAX_REMARK_CHARS`.
-        fallback: True if `text` is a prepared sentence because none of the bot's candidates was allowed;
-            reports count these.
+        outcome: how the reply ended.
+        reasoning: text of the model's reasoning, apart from the reply; empty if there is none. People in a
+            conversation never see it.
+        model: name of the model that answered, as its service reports it; empty if the bot is the model.
+        first_seconds: seconds from the request to the first token of the text; None if the bot cannot tell.
         ruled_out: texts of candidates that a filter rejected; outer filters do not use them.
         least_seconds: hosting delivers the response no sooner than this after the request, or after nine
             tenths of the deadline if that is less; only the caller waits, not the bot. At least 0.
@@ -168,10 +218,13 @@ class Response:
 
     text: str
     candidates: tuple[Candidate, ...] = ()
-    tokens: int | None = None
+    usage: Usage | None = None
     remarks: tuple[str, ...] = ()
     least_seconds: float = 0.0
-    fallback: bool = False
+    outcome: ReplyOutcome = ReplyOutcome.COMPLETE
+    reasoning: str = ""
+    model: str = ""
+    first_seconds: float | None = None
     ruled_out: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -250,6 +303,14 @@ class Answering(ABC):
         Returns:
             Finished results by key, each once. Takes a moment, not as long as a whole reply.
         """
+
+    def partial_texts(self) -> Mapping[int, str]:
+        """Texts so far, by key, of the replies that grew since the last call; streaming shows them.
+
+        A text so far is a prefix of the finished reply. Unless overridden, replies are shown only when they
+        are complete; a wrapper that may still replace a reply must hold it back in the same way.
+        """
+        return {}
 
     def cancel(self, keys: Collection[int]) -> None:  # noqa: B027 - a bot may be unable to stop
         """Stop answering contexts whose callers have left.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Response
+from chatbots.base import Bot, BotConfiguration, Candidate, Response, Usage
 from chatbots.local_files import hash_of
 
 CHATBOTS = Path(__file__).parent
@@ -40,7 +40,9 @@ class ModelReply(Protocol):
 def responses_of(replies: Iterable[ModelReply]) -> list[Response]:
     """Convert a model's replies to responses of a bot."""
     return [
-        Response(reply.text, tuple(Candidate(*each) for each in reply.candidates), reply.words)
+        Response(
+            reply.text, tuple(Candidate(*each) for each in reply.candidates), Usage(completion=reply.words)
+        )
         for reply in replies
     ]
 

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from chatbots.base import Answering, Bot, BotConfiguration, Context, Failure, Kind, Response
+from chatbots.base import Answering, Bot, BotConfiguration, Context, Failure, Kind, ReplyOutcome, Response
 from chatbots.errors import ConfigurationError, UnknownBotError
 from chatbots.hosting.response_checks import is_blank
 from chatbots.registry import REGISTRY
@@ -261,11 +261,16 @@ class CandidateFilter(WrapperBot):
             return self._replaced(response, text, f"the first candidate {self.fault}; said another")
         if (text := self.fallback(context, response)) is not None:
             return self._replaced(
-                response, text, f"every candidate {self.fault}; said a fallback", fallback=True
+                response,
+                text,
+                f"every candidate {self.fault}; said a fallback",
+                ReplyOutcome.FALLBACK,
             )
         did = f"every candidate {self.fault}, and so does every fallback; said the first anyway"
         return replace(response, remarks=(*response.remarks, self.remark(did)))
 
-    def _replaced(self, response: Response, text: str, did: str, *, fallback: bool = False) -> Response:
+    def _replaced(
+        self, response: Response, text: str, did: str, outcome: ReplyOutcome = ReplyOutcome.COMPLETE
+    ) -> Response:
         remarks = (*response.remarks, self.remark(did))
-        return replace(response, text=text, tokens=None, remarks=remarks, fallback=fallback)
+        return replace(response, text=text, remarks=remarks, outcome=outcome, reasoning="")

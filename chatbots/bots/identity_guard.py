@@ -135,7 +135,7 @@ class IdentityGuardBot(WrapperBot):
         return response
 
     def _replaced(self, response: Response, text: str, did: str) -> Response:
-        return replace(response, text=text, tokens=None, remarks=(*response.remarks, self.remark(did)))
+        return replace(response, text=text, reasoning="", remarks=(*response.remarks, self.remark(did)))
 
     def fingerprint(self) -> Mapping[str, object]:
         """Return the fingerprint of every wrapper, with the classifier's files and threshold."""

@@ -17,7 +17,9 @@ from chatbots.base import (
     Device,
     Drawing,
     Failure,
+    ReplyOutcome,
     Response,
+    Usage,
     seed_of,
 )
 from chatbots.continuous import ContinuousBot
@@ -339,7 +341,8 @@ def response_of(reply: Any, bot: str) -> Response:
         if candidate.removed == (reply.fallback or None)
     )
     remarks = tuple(f"{bot}: {remark}" for remark in _remarks(reply))
-    return Response(reply.text, candidates, reply.tokens, remarks, fallback=reply.fallback == "fixed")
+    outcome = ReplyOutcome.FALLBACK if reply.fallback == "fixed" else ReplyOutcome.COMPLETE
+    return Response(reply.text, candidates, Usage(completion=reply.tokens), remarks, outcome=outcome)
 
 
 def _remarks(reply: Any) -> Iterator[str]:

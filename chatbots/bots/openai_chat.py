@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, field_validator
 
-from chatbots.base import Candidate, Context, Response, Speaker, Turn, seed_of
+from chatbots.base import Candidate, Context, Response, Speaker, Turn, Usage, seed_of
 from chatbots.errors import ServiceError
 from chatbots.instruction_prompts import (
     Message,
@@ -145,7 +145,7 @@ class OpenAIChatBot(ServiceBot):
         return Response(
             texts[0],
             candidates if len(texts) > 1 else (),
-            tokens if isinstance(tokens, int) else None,
+            Usage(completion=tokens) if isinstance(tokens, int) else None,
             self._remarks(answer),
         )
 

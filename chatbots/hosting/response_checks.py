@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from chatbots.base import Bot, Context, Failure, Response
+from chatbots.base import MAY_BE_EMPTY, Bot, Context, Failure, Response
 from chatbots.errors import last_line
 from evaluation.texts.cleaning import cleaned
 
@@ -85,7 +85,7 @@ def checked(returned: object) -> Response | str:
         clean = clean_response(returned)
     except Exception as error:
         return f"returned a malformed response: {last_line(error)}"
-    return SILENT if is_blank(clean.text) else clean
+    return SILENT if is_blank(clean.text) and clean.outcome not in MAY_BE_EMPTY else clean
 
 
 def checked_batch(returned: object, contexts: int) -> list[object]:

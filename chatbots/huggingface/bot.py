@@ -12,7 +12,17 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from chatbots import instruction_prompts
-from chatbots.base import Answering, BotConfiguration, Candidate, Context, Device, Failure, Response, seed_of
+from chatbots.base import (
+    Answering,
+    BotConfiguration,
+    Candidate,
+    Context,
+    Device,
+    Failure,
+    Response,
+    Usage,
+    seed_of,
+)
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.hosting.response_checks import is_blank
@@ -241,7 +251,9 @@ class ModelBot(ContinuousBot):
         """Convert a context's `chatbots.huggingface.decoding.Generated`, at least one, to a response."""
         ranked = sorted(drawn, key=lambda reply: -reply.per_token)
         candidates = tuple(Candidate(self._text(reply), reply.per_token) for reply in ranked)
-        return Response(candidates[0].text, candidates if len(ranked) > 1 else (), ranked[0].length)
+        return Response(
+            candidates[0].text, candidates if len(ranked) > 1 else (), Usage(completion=ranked[0].length)
+        )
 
     def fingerprint(self) -> Mapping[str, object]:
         """Return the fingerprint of every bot, with hashes of the model's files and the decoding code."""

@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from chatbots.base import Context
+from chatbots.base import Context, ReplyOutcome
 from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
 from chatbots.hosting import requests
 from chatbots.hosting.health import State
@@ -109,7 +109,7 @@ async def test_what_a_filter_did_in_another_process_is_told(start_host: StartHos
     reply = await client.reply(bot.pk, Context.from_texts(["I have told you all of this before"]))
 
     assert reply.response.text == "What else is new?"
-    assert reply.response.fallback
+    assert reply.response.outcome is ReplyOutcome.FALLBACK
     assert reply.response.remarks == (
         "repetition-filter: every candidate repeats an earlier turn; said a fallback",
     )

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Device, Response, Speaker, Turn
+from chatbots.base import (
+    Bot,
+    BotConfiguration,
+    Candidate,
+    Context,
+    Device,
+    ReplyOutcome,
+    Response,
+    Speaker,
+    Turn,
+)
 from chatbots.hosting.response_checks import (
     MAX_CANDIDATES,
     MAX_REMARK_CHARS,
@@ -111,12 +121,12 @@ def test_candidates_are_cleaned_and_limited_like_the_text():
 
 
 def test_remarks_are_cleaned_and_as_few_and_short_as_may_be_kept():
-    response = Response("a", remarks=("b\x00", "c" * 5_000, *["d"] * 100), fallback=True)
+    response = Response("a", remarks=("b\x00", "c" * 5_000, *["d"] * 100), outcome=ReplyOutcome.FALLBACK)
 
     clean = clean_response(response)
 
     assert clean.remarks == ("b", "c" * MAX_REMARK_CHARS, *["d"] * (MAX_REMARKS - 2))
-    assert clean.fallback
+    assert clean.outcome is ReplyOutcome.FALLBACK
 
 
 @pytest.mark.parametrize(

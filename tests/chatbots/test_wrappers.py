@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Failure, Response
+from chatbots.base import Bot, BotConfiguration, Candidate, Context, Failure, ReplyOutcome, Response, Usage
 from chatbots.errors import BotFailedError, ConfigurationError
 from chatbots.hosting.resident import Resident
 from chatbots.registry import REGISTRY, create_bot
@@ -28,7 +28,7 @@ class ChoosyBot(Bot):
 
     def respond(self, contexts):
         candidates = tuple(Candidate(text, -n) for n, text in enumerate(self.configuration.texts))
-        return [Response(self.configuration.texts[0], candidates, 3) for _ in contexts]
+        return [Response(self.configuration.texts[0], candidates, Usage(completion=3)) for _ in contexts]
 
     def close(self):
         type(self).closed = True
@@ -64,9 +64,9 @@ def test_another_candidate_is_used_if_the_first_repeats():
     response = only(bot.respond([Context.from_texts(["I would love to go to Japan too"])]))
 
     assert response.text == "So do you want to go there soon?"
-    assert response.tokens is None
+    assert response.usage == Usage(completion=3)
     assert response.candidates[0].text == REPEATED
-    assert not response.fallback
+    assert response.outcome is ReplyOutcome.COMPLETE
     assert response.remarks == (
         "repetition-filter: the first candidate repeats an earlier turn; said another",
     )
@@ -77,8 +77,8 @@ def test_a_reply_that_repeats_nothing_is_left_alone():
 
     response = only(bot.respond([Context.from_texts(["Where do you want to go?"])]))
 
-    assert (response.text, response.tokens, response.remarks) == (REPEATED, 3, ())
-    assert not response.fallback
+    assert (response.text, response.usage, response.remarks) == (REPEATED, Usage(completion=3), ())
+    assert response.outcome is ReplyOutcome.COMPLETE
 
 
 def test_fallbacks_are_used_in_order_and_then_the_bot_may_repeat():
@@ -92,7 +92,11 @@ def test_fallbacks_are_used_in_order_and_then_the_bot_may_repeat():
         turns += [said[-1].text, "Really"]
 
     assert [response.text for response in said] == [*fallbacks, REPEATED]
-    assert [response.fallback for response in said] == [True, True, False]
+    assert [response.outcome for response in said] == [
+        ReplyOutcome.FALLBACK,
+        ReplyOutcome.FALLBACK,
+        ReplyOutcome.COMPLETE,
+    ]
     assert "every candidate repeats an earlier turn; said a fallback" in said[0].remarks[0]
     assert "said the first anyway" in said[2].remarks[0]
 

@@ -90,7 +90,8 @@ def _stored_reply(reply: client.Reply | None) -> StoredReply:
         return None
     response = reply.response
     score = response.candidates[0].score if response.candidates else None
-    return {"text": response.text, "tokens": response.tokens, "score": score}
+    tokens = response.usage.completion if response.usage else None
+    return {"text": response.text, "tokens": tokens, "score": score}
 
 
 def _baseline(version_id: int | None) -> CanaryRun | None:

@@ -9,7 +9,7 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
-from chatbots.base import Context
+from chatbots.base import Context, ReplyOutcome
 from chatbots.errors import ChatbotError
 from chatbots.hosting.response_checks import is_blank
 from turnwise.accounts.limits import limit_concurrency
@@ -72,9 +72,9 @@ def reply_json(reply: client.Reply) -> dict[str, Any]:
     return {
         "text": response.text,
         "candidates": reply.candidates,
-        "tokens": response.tokens,
+        "tokens": response.usage.completion if response.usage else None,
         "remarks": list(response.remarks),
-        "fallback": response.fallback,
+        "fallback": response.outcome is ReplyOutcome.FALLBACK,
         "latency_ms": reply.latency_ms,
         "seed": reply.seed,
         "version": reply.version_id,

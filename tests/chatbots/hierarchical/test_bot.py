@@ -50,7 +50,7 @@ def test_any_trained_model_answers_by_its_folder(folder, architecture):
     assert [response.text for response in together] == [bot.respond([each])[0].text for each in CONTEXTS]
     for response in together:
         assert response.text == response.candidates[0].text
-        assert 1 <= response.tokens <= 30
+        assert 1 <= response.usage.completion <= 30
     found = bot.fingerprint()
     assert json.loads(json.dumps(found)) == found
     other = create_bot("hierarchical", save(folder, "vhred") | {"batch": 3})
@@ -128,4 +128,4 @@ def test_the_pair_answers_in_words():
         texts = [response.text for response in replies]
         assert len(set(texts)) > 10
         assert sum(bool(re.search(r"\b[a-z]+ [a-z]+", text)) for text in texts) > 10
-        assert sum(response.tokens < 30 for response in replies) > 15
+        assert sum(response.usage.completion < 30 for response in replies) > 15

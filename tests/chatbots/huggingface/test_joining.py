@@ -70,8 +70,8 @@ def test_whoever_joins_gets_what_they_get_alone(folders, name, settings, steps_b
     joined, at_once = answered(bot.answering(), CONTEXTS, steps_between=steps_between)
 
     assert at_once > 1  # else nobody has joined anybody
-    assert [(response.text, response.tokens) for response in joined] == [
-        (response.text, response.tokens) for response in alone
+    assert [(response.text, response.usage.completion) for response in joined] == [
+        (response.text, response.usage.completion) for response in alone
     ]
     for one, other in zip(joined, alone, strict=True):
         assert [each.text for each in one.candidates] == [each.text for each in other.candidates]
@@ -120,7 +120,7 @@ def test_with_an_encoder_whoever_joins_gets_what_transformers_says_alone(folders
         )[0].tolist()[1:]
         said = [token for token in theirs if token not in ends]
         assert response.text == bot.tokenizer.decode(said, skip_special_tokens=True).strip()
-        assert response.tokens == len(theirs)
+        assert response.usage.completion == len(theirs)
 
 
 @pytest.mark.parametrize("name", WITH_ENCODER)

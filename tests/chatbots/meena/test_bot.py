@@ -69,7 +69,7 @@ def test_a_reply_comes_with_its_candidates_best_first(bot, context):
     scores = [candidate.score for candidate in response.candidates]
     assert scores == sorted(scores, reverse=True)
     assert len(scores) <= 20
-    assert 1 <= response.tokens <= 16
+    assert 1 <= response.usage.completion <= 16
 
 
 def test_full_repeats_no_earlier_turn_while_it_has_a_choice(checkpoint):

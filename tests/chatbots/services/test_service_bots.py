@@ -63,7 +63,7 @@ def test_chat_completions_get_roles_system_prompt_and_parameters(make_bot):
         )
         response = only(bot.respond([HI]))
 
-    assert (response.text, response.tokens, response.remarks) == ("Fine.", 3, ())
+    assert (response.text, response.usage.completion, response.remarks) == ("Fine.", 3, ())
     sent = service.received[-1]
     assert sent.path == "/v1/chat/completions"
     assert sent.headers["authorization"] == "Bearer sk-9"

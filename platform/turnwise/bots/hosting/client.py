@@ -11,7 +11,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import connection
 
-from chatbots.base import Context, Response
+from chatbots.base import Context, ReplyOutcome, Response
 from chatbots.errors import (
     BotFailedError,
     BotHostGoneError,
@@ -49,9 +49,10 @@ class Reply:
     @property
     def remarks(self) -> dict[str, Any] | None:
         """Remarks of filters or the service, as stored with the reply; None without remarks."""
-        if not self.response.remarks and not self.response.fallback:
+        fallback = self.response.outcome is ReplyOutcome.FALLBACK
+        if not self.response.remarks and not fallback:
             return None
-        return {"texts": list(self.response.remarks), "fallback": self.response.fallback}
+        return {"texts": list(self.response.remarks), "fallback": fallback}
 
     @property
     def candidates(self) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from channels.layers import get_channel_layer
 
-from chatbots.base import Candidate, Context, Drawing, Passage, Response, Speaker, Turn
+from chatbots.base import Candidate, Context, Drawing, Passage, ReplyOutcome, Response, Speaker, Turn, Usage
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
@@ -220,13 +220,24 @@ def encode_response(response: Response) -> Item:
     return {
         "text": response.text,
         "candidates": [[candidate.text, candidate.score] for candidate in response.candidates],
-        "tokens": response.tokens,
+        "usage": astuple(response.usage) if response.usage else None,
         "remarks": list(response.remarks),
-        "fallback": response.fallback,
+        "outcome": response.outcome.value,
+        "reasoning": response.reasoning,
+        "model": response.model,
+        "first_seconds": response.first_seconds,
     }
 
 
 def decode_response(item: Item) -> Response:
     candidates = tuple(Candidate(text, score) for text, score in item["candidates"])
-    remarks = tuple(item["remarks"])
-    return Response(item["text"], candidates, item["tokens"], remarks, fallback=item["fallback"])
+    return Response(
+        item["text"],
+        candidates,
+        Usage(*item["usage"]) if item["usage"] else None,
+        tuple(item["remarks"]),
+        outcome=ReplyOutcome(item["outcome"]),
+        reasoning=item["reasoning"],
+        model=item["model"],
+        first_seconds=item["first_seconds"],
+    )
