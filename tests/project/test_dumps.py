@@ -146,6 +146,15 @@ def test_a_database_that_cannot_hold_every_script_is_refused_in_words(fresh: str
     assert "createdb --template template0 --encoding UTF8" in done.stderr
 
 
+def test_a_lost_connection_ends_the_preparation_with_one_line() -> None:
+    """A killed PostgreSQL wrote a traceback of 60 lines into the log of `make serve`."""
+    done = manage("postgresql://owner@127.0.0.1:1/nothing", "bootstrap")
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("CommandError: The connection to PostgreSQL failed: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
