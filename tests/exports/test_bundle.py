@@ -395,7 +395,7 @@ def test_every_version_of_the_consent_text_is_there(full: Study, rex: User, bund
 
 
 def test_a_study_that_is_not_there_has_no_bundle() -> None:
-    with pytest.raises(CommandError, match="There is no study 999999"):
+    with pytest.raises(CommandError, match="There is no study '999999'"):
         call_command("bundle", "999999")
 
 

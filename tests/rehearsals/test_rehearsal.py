@@ -208,7 +208,7 @@ def test_an_impossible_rehearsal_is_refused_with_a_message(
 def test_a_study_without_a_rehearsal_has_none_to_delete(study: Study) -> None:
     with pytest.raises(CommandError, match="has no rehearsal"):
         rehearsed(study, "--delete")
-    with pytest.raises(CommandError, match="There is no study 999999"):
+    with pytest.raises(CommandError, match="There is no study '999999'"):
         call_command("rehearse", "999999")
 
 

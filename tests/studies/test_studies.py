@@ -14,6 +14,7 @@ from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
 from turnwise.studies.demo_studies import create_demo_studies
 from turnwise.studies.models import Study
+from turnwise.studies.queries import UnknownStudyError, study_named
 from turnwise.studies.services import results_changed, save_study, set_state
 
 SignIn = Callable[[User], Client]
@@ -222,3 +223,20 @@ def test_the_demo_study_is_open_and_made_once(ada: User) -> None:
         "meena-base",
         "meena-full",
     }
+
+
+def test_commands_find_a_study_by_number_code_and_link(study: Study) -> None:
+    host = "https://lab.example"
+    references = [
+        str(study.pk),
+        study.code,
+        f" {host}/s/{study.code}/",
+        f"{host}/s/{study.code}?PROLIFIC_PID=5",
+        f"/studies/{study.pk}/edit/",
+        f"{host}/studies/{study.pk}/#pay",
+    ]
+
+    assert {study_named(reference).pk for reference in references} == {study.pk}
+    for unknown in ("", "999999", "9" * 400, "nothing", f"{host}/s/nothing/", host):
+        with pytest.raises(UnknownStudyError, match="Give its number or code, or a link"):
+            study_named(unknown)

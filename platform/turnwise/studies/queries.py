@@ -1,5 +1,6 @@
 """Studies that a person may see, and their progress."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection
 from typing import Any
@@ -18,6 +19,36 @@ from turnwise.questions.queries import read_where_used
 from turnwise.studies.models import Ask, Share, Study, StudyBot
 from turnwise.studies.outlook import Unit
 from turnwise.studies.tasks import Rows, StudyTask, task_named, task_of
+
+REFERENCE_HELP = "the study: its number, its code, or a link to one of its pages"
+_LINK = re.compile(r"(?:.*/)?(?:studies/(?P<number>\d+)|s/(?P<code>[\w-]+))(?:[/?#].*)?", re.DOTALL)
+
+
+class UnknownStudyError(LookupError):
+    """No study has this number, code or link; the message says what may be given."""
+
+
+def study_named(reference: str) -> Study:
+    """Find the study that a person names on the command line.
+
+    Args:
+        reference: its number, its code, or a link for workers or to a page of researchers.
+
+    Raises:
+        UnknownStudyError: there is none.
+    """
+    reference = reference.strip()
+    link = _LINK.fullmatch(reference)
+    number = link["number"] if link else reference
+    code = link["code"] if link else reference
+    found = Study.objects.filter(code=code).first() if code else None
+    if found is None and number and number.isdecimal() and len(number) < 10:
+        found = Study.objects.filter(pk=number).first()
+    if found is None:
+        raise UnknownStudyError(
+            f"There is no study '{reference}'. Give its number or code, or a link to one of its pages."
+        )
+    return found
 
 
 def real_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:

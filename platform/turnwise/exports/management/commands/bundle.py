@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from turnwise.exports.bundle import write_bundle
-from turnwise.studies.models import Study
+from turnwise.studies.queries import REFERENCE_HELP, UnknownStudyError, study_named
 
 
 class Command(BaseCommand):
@@ -14,19 +14,20 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="number of the study, as in the address of its page")
+        parser.add_argument("study", help=REFERENCE_HELP)
         parser.add_argument("--output", type=Path, metavar="FILE.zip", help="default: standard output")
 
     def handle(self, *args: Any, study: str, output: Path | None, **options: Any) -> None:
-        found = Study.objects.filter(pk=study).first() if study.isdecimal() else None
-        if found is None:
-            raise CommandError(f"There is no study {study}. Give the number in the address of its page.")
+        try:
+            number = study_named(study).pk
+        except UnknownStudyError as error:
+            raise CommandError(str(error)) from None
         if output is None and sys.stdout.isatty():
             raise CommandError("A zip archive cannot be shown in a terminal. Name a file with --output.")
         if output is None:
-            write_bundle(found.pk, sys.stdout.buffer)
+            write_bundle(number, sys.stdout.buffer)
             return
         unfinished = output.with_name(f"{output.name}.part")
         with unfinished.open("wb") as file:
-            write_bundle(found.pk, file)
+            write_bundle(number, file)
         unfinished.replace(output)

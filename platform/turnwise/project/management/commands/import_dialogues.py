@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from turnwise.studies.models import Study
+from turnwise.studies.queries import REFERENCE_HELP, UnknownStudyError, study_named
 from turnwise.transcripts.file_reading import Preview, preview
 from turnwise.transcripts.importers import FORMATS, Source
 from turnwise.transcripts.importing import (
@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--study", required=True, help="code of the study, as in its link for workers")
+        parser.add_argument("--study", required=True, help=REFERENCE_HELP)
         parser.add_argument("--format", choices=sorted(FORMATS), help="guessed if not given")
         parser.add_argument(
             "--system",
@@ -39,9 +39,10 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what would be imported, and stop")
 
     def handle(self, *args: Any, file: Path, study: str, **options: Any) -> None:
-        found = Study.objects.filter(code=study).first()
-        if found is None:
-            raise CommandError(f"There is no study with the code '{study}'. The code is part of its link.")
+        try:
+            found = study_named(study)
+        except UnknownStudyError as error:
+            raise CommandError(str(error)) from None
         try:
             opened = file.open("rb")
         except OSError as error:

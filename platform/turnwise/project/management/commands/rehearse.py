@@ -21,6 +21,7 @@ from turnwise.rehearsals.run import Say, record_progress, run
 from turnwise.rehearsals.services import delete_rehearsal, enough_workers, make_rehearsal
 from turnwise.rehearsals.simulated_worker import MismatchError
 from turnwise.studies.models import Study
+from turnwise.studies.queries import REFERENCE_HELP, UnknownStudyError, study_named
 
 START_SECONDS = 120.0
 
@@ -75,7 +76,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="number of the study, as in the address of its page")
+        parser.add_argument("study", help=REFERENCE_HELP)
         parser.add_argument(
             "--workers",
             type=int,
@@ -92,9 +93,10 @@ class Command(BaseCommand):
         parser.add_argument("--delete", action="store_true", help="delete the study's rehearsal instead")
 
     def handle(self, *args: Any, study: str, workers: int | None, at_once: int, **options: Any) -> None:
-        found = Study.objects.filter(pk=study).first() if study.isdecimal() else None
-        if found is None:
-            raise CommandError(f"There is no study {study}. Give the number in the address of its page.")
+        try:
+            found = study_named(study)
+        except UnknownStudyError as error:
+            raise CommandError(str(error)) from None
         if options["delete"]:
             self._delete(found)
             return
