@@ -44,7 +44,8 @@ answered until then is kept."""
 def create_demo_studies(owner: User) -> Study | None:
     """Create the demo studies and return the first one, open, with the bots that can run here. Idempotent.
 
-    Of bots that are equally far from their targets workers meet the first one first, so the best comes first.
+    Workers meet the first bot first, so the one that a strict reader preferred comes first
+    (docs/meena-reading.md).
 
     Returns None if there are other studies but no demo study: it was renamed or deleted.
     """
@@ -58,7 +59,7 @@ def create_demo_studies(owner: User) -> Study | None:
     _opened(rated.study(), RATED_TITLE, owner, _registered(_paper_bots() or CLASSIC), rated.asks)
     study = rated_turns.study()
     study.practice = False  # a newcomer should reach the first chat quickly
-    return _opened(study, TITLE, owner, _registered(_meenas() | CLASSIC), rated_turns.asks)
+    return _opened(study, TITLE, owner, _registered(_meenas() or CLASSIC), rated_turns.asks)
 
 
 def _opened(study: Study, title: str, owner: User, bots: Sequence[Bot], asks: Sequence[AskSpec]) -> Study:
@@ -74,12 +75,15 @@ def _registered(titles: Mapping[str, str]) -> list[Bot]:
 
 
 def _meenas() -> dict[str, str]:
-    """Both configurations of the small Meena, if its libraries are installed."""
+    """Both configurations of the small Meena, if its libraries are installed.
+
+    The titles give the number of parameters: models of this size show the method, not what Meena could do.
+    """
     if not all(find_spec(library) for library in ("torch", "sentencepiece", "profanity_check")):
         return {}
-    return {"meena-full": "Small Meena (full)", "meena-base": "Small Meena (base)"}
+    return {"meena-base": "Small Meena (base), 8 million", "meena-full": "Small Meena (full), 8 million"}
 
 
 def _paper_bots() -> dict[str, str]:
-    """Two chatbots of the neural.chat paper, if their libraries are installed."""
-    return {"vhred": "Small VHRED", "vhred-ei": "Small VHRED (EI)"} if find_spec("torch") else {}
+    """The two chatbots that the neural.chat demo compares, if their libraries are installed."""
+    return {"vhred": "Small VHRED (neural.chat demo)", "vhred-ei": "Small VHRED-EI (neural.chat demo)"} if find_spec("torch") else {}
