@@ -56,10 +56,11 @@ def create_demo_studies(owner: User) -> Study | None:
     assert rated_turns
     for task in tasks():
         task.make_demo(owner)
-    _opened(rated.study(), RATED_TITLE, owner, _registered(_paper_bots() or CLASSIC), rated.asks)
+    classic = _registered(CLASSIC)
+    _opened(rated.study(), RATED_TITLE, owner, _registered(_paper_bots()) or classic, rated.asks)
     study = rated_turns.study()
     study.practice = False  # a newcomer should reach the first chat quickly
-    return _opened(study, TITLE, owner, _registered(_meenas() or CLASSIC), rated_turns.asks)
+    return _opened(study, TITLE, owner, _registered(_meenas()) or classic, rated_turns.asks)
 
 
 def _opened(study: Study, title: str, owner: User, bots: Sequence[Bot], asks: Sequence[AskSpec]) -> Study:
