@@ -7,7 +7,7 @@ sets as JSON (`QuestionSet.from_json`). Everything else follows from the declara
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
-from evaluation.questions.declarations import QuestionSet
+from evaluation.questions.declarations import QuestionSet, in_every_language
 from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError, refuse_with
 from evaluation.questions.parts import (
     FIRST,
@@ -46,7 +46,6 @@ from evaluation.questions.sets import (
     ssa,
     topical_chat,
 )
-from evaluation.questions.translation import in_every_language
 
 __all__ = [
     "CONTEXT_FITNESS",

@@ -18,8 +18,15 @@ from turnwise.crowd.entry.enrolment import consent
 from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.models import Assignment, Participation
 from turnwise.crowd.places import pilot
-from turnwise.crowd.places.assignment import admit, assign, assign_bot_instead
-from turnwise.crowd.places.claiming import CLAIM_PLACE_FAST, PlaceState, claim_place, claim_place_fast
+from turnwise.crowd.places.assignment import (
+    CLAIM_PLACE_FAST,
+    PlaceState,
+    admit,
+    assign,
+    assign_bot_instead,
+    claim_place,
+    claim_place_fast,
+)
 from turnwise.crowd.places.reservation import (
     LOADING,
     MOST_HELD_FROM_AN_ADDRESS,

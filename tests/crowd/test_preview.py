@@ -19,7 +19,7 @@ from tests.desks import OPEN
 from turnwise.accounts.models import User
 from turnwise.crowd.models import StudyPanel
 from turnwise.crowd.panels.study_panels import save_panels
-from turnwise.crowd.preview.preview_views import preview_pages
+from turnwise.crowd.preview import preview_pages
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.judging.models import JudgingPlan
 from turnwise.project.sockets import websocket_urlpatterns

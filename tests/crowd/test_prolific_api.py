@@ -16,7 +16,7 @@ from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Outcome, PanelAct, Participation, StudyPanel
 from turnwise.crowd.panels import Arrival
-from turnwise.crowd.panels.prolific_api import NoTokenError, api_account
+from turnwise.crowd.panels.prolific import NoTokenError, api_account
 from turnwise.crowd.pay import ledger, panel_acts
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete

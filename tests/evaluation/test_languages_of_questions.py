@@ -4,8 +4,8 @@ import pytest
 
 from evaluation.questions import QUESTION_SETS, QuestionSet
 from evaluation.questions.checks import texts_of
+from evaluation.questions.declarations import shipped_translations
 from evaluation.questions.sets.preference import TRAINING, training_of
-from evaluation.questions.translation import shipped_translations
 
 NUMBERS = {str(n) for n in range(10)}
 

@@ -343,7 +343,7 @@ async def test_a_socket_outlives_whatever_stands_in_any_field_of_a_frame(
 ) -> None:
     """Each is refused or taken; none ends in an error, which would end the line without a word."""
     monkeypatch.setattr("turnwise.crowd.worker_socket.BURST", 1_000_000)
-    monkeypatch.setattr("turnwise.operating.consumers.BURST", 1_000_000)
+    monkeypatch.setattr("turnwise.operating.operator_page.BURST", 1_000_000)
     tab = OfSomebody(await beside[kind]())
     await tab.connect()
 

@@ -21,9 +21,9 @@ from pytest_django.fixtures import Settings
 from turnwise.accounts.models import User
 from turnwise.bots.models import BotCopy
 from turnwise.bots.services import register_bot
+from turnwise.project.celery import HEART, beat_heart
 from turnwise.project.health import Part, _ask_all, write_probe
 from turnwise.project.supervision.embedded import PostgreSQL, Redis
-from turnwise.project.tasks import HEART, beat_heart
 
 SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db

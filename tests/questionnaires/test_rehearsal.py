@@ -9,8 +9,8 @@ from tests.conftest import MakeQueue, MakeStudy
 from tests.questionnaires.test_path import HOW, SSA, WHO
 from tests.rehearsals.conftest import rehearsed
 from turnwise.labels.models import Label
+from turnwise.rehearsals.findings import findings_about
 from turnwise.rehearsals.injected_effects import Kind, mix
-from turnwise.rehearsals.people_findings import findings_about
 from turnwise.rehearsals.simulated_worker import SelfReports
 from turnwise.reports.descriptions import questionnaire_sets
 from turnwise.studies.ask_rules import rows_of

@@ -29,7 +29,7 @@ from turnwise.rehearsals.findings import (
 )
 from turnwise.rehearsals.injected_effects import Answers, Kind, Plan, mix
 from turnwise.rehearsals.rehearsed_task import TooFewWorkersError, capacity_for, latecomers, worker_profiles
-from turnwise.rehearsals.scenarios import State, answer_rates, chances_for_truth, possible_answers
+from turnwise.rehearsals.simulated_answers import State, answer_rates, chances_for_truth, possible_answers
 
 # --- how much, and who comes when -----------------------------------------------------------------------
 

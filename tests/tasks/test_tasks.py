@@ -26,7 +26,7 @@ FOLDERS = {path.parent.name for path in (ROOT / "platform/turnwise/tasks").glob(
 
 # Where a word that is also a task's key says something else.
 OTHER_MEANING = {
-    "platform/turnwise/operating/consumers.py": "a kind of frame",
+    "platform/turnwise/operating/operator_page.py": "a kind of frame",
     "platform/turnwise/manual/pages.py": "a page of the manual, and the app of that name",
     "evaluation/": "what scores generalise to: other conversations",
     "platform/turnwise/judging/": "the app of that name, and how plans are reached from a study",

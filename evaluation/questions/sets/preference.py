@@ -6,7 +6,7 @@ researchers, the worked examples after the first are the training questions.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from evaluation.questions.declarations import QuestionSet
+from evaluation.questions.declarations import QuestionSet, example_in
 from evaluation.questions.parts import (
     FIRST,
     SECOND,
@@ -19,7 +19,6 @@ from evaluation.questions.parts import (
     Subject,
     Term,
 )
-from evaluation.questions.translation import example_in
 
 _FIRST_SECOND_TIED = (Choice(FIRST, "First"), Choice(SECOND, "Second"), Choice(TIED, "Tied"))
 

@@ -23,8 +23,7 @@ from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_n
 from evaluation.report.bundles.tables import CONVERSATIONS, EXCHANGES, FAULTS, TURNS, WORKERS, labels_table
 from evaluation.report.conduct import manners_of
 from evaluation.report.label_columns import Judged
-from evaluation.report.studies.conversations import ExchangeMeasures, StudyData
-from evaluation.report.studies.course import READ_FOR_REPETITION, Course
+from evaluation.report.studies.conversations import READ_FOR_REPETITION, Course, ExchangeMeasures, StudyData
 from evaluation.texts.cleaning import WITHDRAWN
 
 

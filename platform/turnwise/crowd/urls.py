@@ -4,11 +4,11 @@ from typing import Any
 
 from django.urls import path
 
-from turnwise.crowd.entry import arrival_views, practice_views, worker_views
+from turnwise.crowd import preview
+from turnwise.crowd.entry import arrival_views, worker_views
 from turnwise.crowd.panels import panel_views
 from turnwise.crowd.pay import payment_views
-from turnwise.crowd.preview import preview_views
-from turnwise.crowd.preview.preview_socket import PreviewConsumer
+from turnwise.crowd.preview import PreviewConsumer
 from turnwise.crowd.running import running_views
 
 # Django's `path` is typed for views; Channels' router takes its result for consumers too.
@@ -23,7 +23,7 @@ urlpatterns = [
     path("s/<slug:code>/consent/", arrival_views.consent, name="consent"),
     path("s/<slug:code>/resume/", arrival_views.resume, name="resume"),
     path("s/<slug:code>/instructions/", worker_views.instructions, name="instructions"),
-    path("s/<slug:code>/practice/", practice_views.practise, name="practice"),
+    path("s/<slug:code>/practice/", worker_views.practise, name="practice"),
     path("s/<slug:code>/thanks/", worker_views.thanks, name="thanks"),
     path("s/<slug:code>/place-taken/", worker_views.place_gone, name="place_gone"),
     path("s/<slug:code>/again/", arrival_views.re_enter, name="again"),
@@ -46,8 +46,8 @@ urlpatterns = [
     path("studies/<int:pk>/payments.csv", payment_views.payment_file, name="payment_file"),
     path("studies/<int:pk>/payments/pay/", payment_views.pay, name="pay"),
     path("studies/<int:pk>/payments/<int:participation>/", payment_views.change, name="change_pay"),
-    path("studies/<int:pk>/preview/", preview_views.preview, name="preview"),
-    path("studies/<int:pk>/preview/<slug:page>/", preview_views.preview_page, name="preview_page"),
+    path("studies/<int:pk>/preview/", preview.preview, name="preview"),
+    path("studies/<int:pk>/preview/<slug:page>/", preview.preview_page, name="preview_page"),
     path("studies/<int:pk>/participants/", running_views.participants, name="participants"),
     path("studies/<int:pk>/participants/exclude/", running_views.exclude, name="exclude"),
     path("studies/<int:pk>/participants.csv", running_views.participants_csv, name="participants_csv"),

@@ -1,6 +1,6 @@
 """Base classes of tasks done by workers, and of the preview in which a researcher tries the work.
 
-A preview shows the workers' own page and stores nothing: in place of the work's socket, `preview_socket`
+A preview shows the workers' own page and stores nothing: in place of the work's socket, `preview`
 answers by the same rules, from memory that ends with the tab.
 """
 

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.contexts.versioned_pages import SHOWN, ImportPages
-from turnwise.knowledge import reading, services
+from turnwise.knowledge import files, services
 from turnwise.knowledge.building import Built
 from turnwise.knowledge.files import as_json
 from turnwise.knowledge.forms import BaseForm, FileForm, LookForm, SharingForm
@@ -90,18 +90,18 @@ class _Import(ImportPages[KnowledgeBase, BaseVersion, Built]):
     namespace = "knowledge"
     listing = "knowledge:bases"
     heading = gettext_lazy("Import a knowledge base")
-    shape = reading.SHAPE
+    shape = files.SHAPE
     model = KnowledgeBase
     form = BaseForm
     file_form = FileForm
 
     @override
     def read(self, submitted: Mapping[str, Any]) -> dict[str, Any]:
-        return reading.parse_in_subprocess(submitted["file"]["text"])
+        return files.parse_in_subprocess(submitted["file"]["text"])
 
     @override
     def content_of(self, values: dict[str, Any]) -> Built:
-        return reading.built_from_json(values)
+        return files.built_from_json(values)
 
     @override
     def details(self, versioned: KnowledgeBase, content: Built) -> dict[str, Any]:

@@ -2,11 +2,11 @@ from typing import Any
 
 from django.urls import path
 
-from turnwise.operating import views
-from turnwise.operating.consumers import OperatorConsumer
+from turnwise.operating import operator_page
+from turnwise.operating.operator_page import OperatorConsumer
 
 app_name = "operating"
-urlpatterns = [path("bots/<slug:name>/operate/", views.operate, name="operate")]
+urlpatterns = [path("bots/<slug:name>/operate/", operator_page.operate, name="operate")]
 
 
 # Django's `path` is typed for views; Channels' router takes its result for consumers too.

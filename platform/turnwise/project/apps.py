@@ -1,3 +1,7 @@
+"""App configuration of the whole project: what every process with models loads at its start."""
+
+from importlib import import_module
+
 import django_stubs_ext
 from django.apps import AppConfig
 from typing_extensions import override
@@ -5,11 +9,23 @@ from typing_extensions import override
 # Lets `ModelAdmin[Study]` and the like, which the type checker wants, exist at run time: before any model.
 django_stubs_ext.monkeypatch()
 
+REGISTERING = (
+    "turnwise.studies.queries",  # which question sets a person may read
+    "turnwise.questionnaires.services",  # the gate of questionnaires
+    "turnwise.quality.gates",  # the gates of blocks and qualifications
+    "turnwise.project.celery",  # so that every process can send jobs
+)
+"""Modules that register something when they are imported."""
+
 
 class ProjectConfig(AppConfig):
     name = "turnwise.project"
 
     @override
     def ready(self) -> None:
-        """Every process that knows the models can ask for jobs; those that do not are spared Celery."""
-        from turnwise.project import celery  # noqa: F401
+        # Its job of all tasks is registered, too: Celery itself only searches modules named `tasks`.
+        from turnwise.tasks import discovery
+
+        for module in REGISTERING:
+            import_module(module)
+        discovery.register_tasks()

@@ -21,7 +21,7 @@ from chatbots.hosting.health import State
 from turnwise.bots.hosting import presence
 from turnwise.bots.queries import visible_bots
 from turnwise.live import layer
-from turnwise.project.tasks import HEART
+from turnwise.project.celery import HEART
 
 log = logging.getLogger(__name__)
 

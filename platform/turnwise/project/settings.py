@@ -222,7 +222,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 600},
     },
     "worker-heartbeat": {
-        "task": "turnwise.project.tasks.beat_heart",
+        "task": "turnwise.project.celery.beat_heart",
         "schedule": 10.0,
         "options": {"expires": 20},
     },

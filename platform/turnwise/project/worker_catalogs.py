@@ -26,7 +26,7 @@ SOURCES = Path(__file__).parents[1]
 TEMPLATES = settings.ROOT / "templates"
 
 MODULES = (
-    "accounts/limits.py", "contexts/tables.py", "crowd/entry/arrival_views.py", "crowd/entry/practice*.py",
+    "accounts/limits.py", "contexts/tables.py", "crowd/entry/arrival_views.py", "crowd/entry/practice.py",
     "crowd/entry/worker_views.py", "crowd/models/*.py", "crowd/panels/[_abml]*.py",
     "crowd/panels/prolific.py", "crowd/refusals.py", "crowd/running/limits.py",
     "dialogues/progress.py", "dialogues/reading_material.py", "dialogues/turn_taking.py",
@@ -34,12 +34,13 @@ MODULES = (
     "judging/queue/training.py", "live/frames.py", "privacy/participant_views.py", "privacy/stored_data.py",
     "privacy/withdrawal.py", "project/middleware.py", "quality/gates.py", "questionnaires/*.py",
     "questions/question_sets.py", "responses/checks.py",
-    "tasks/*/consumers.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
-    "tasks/*/training_views.py", "tasks/*/views.py",
+    "tasks/*/consumers.py", "tasks/*/lobby.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
+    "tasks/*/training_views.py", "tasks/*/views.py", "tasks/*/worker_page.py",
 )  # fmt: skip
 """Modules with texts for workers."""
 STAFF_ONLY = frozenset(
     {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
+    | {"ProlificApi", "api_account"}
     | {"why_untrainable", "article_shortage"}
     | {"TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
     | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own

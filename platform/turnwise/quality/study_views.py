@@ -21,7 +21,7 @@ from evaluation.quality.flags import Kind
 from turnwise.accounts.access import AuthenticatedHttpRequest, visible_to
 from turnwise.accounts.models import User
 from turnwise.crowd.models import PanelAct, Participation
-from turnwise.crowd.panels.prolific_api import CATEGORIES
+from turnwise.crowd.panels.prolific import CATEGORIES
 from turnwise.crowd.pay.panel_acts import api_panel
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.judging.queue.queued_task import QueuedTask

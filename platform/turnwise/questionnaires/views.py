@@ -14,7 +14,7 @@ from turnwise.crowd.entry.submitted_answers import receive_answers
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.models import Participation
-from turnwise.crowd.preview.preview_views import framed, staged, study_with_workers
+from turnwise.crowd.preview import framed, staged, study_with_workers
 from turnwise.crowd.worker_task import PreviewOptions, work_of
 from turnwise.questionnaires import services
 from turnwise.studies.asks import Moment

@@ -25,7 +25,7 @@ from evaluation.rater_agreement.expected_values import (
 from evaluation.statistics.interval import Undefined
 from turnwise.rehearsals import injected_effects
 from turnwise.rehearsals.injected_effects import Plan
-from turnwise.rehearsals.scenarios import Share, State, possible_answers
+from turnwise.rehearsals.simulated_answers import Share, State, possible_answers
 
 Chances = Mapping[str, tuple[tuple[Answer | None, float], ...]]
 """For each question, every storable answer with its chance; None stands for no answer."""

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from evaluation.questions import Answer, QuestionSet
-from turnwise.rehearsals.scenarios import (
+from turnwise.rehearsals.simulated_answers import (
     Share,
     State,
     VisibleChoices,

@@ -25,10 +25,9 @@ from turnwise.crowd.places import ending
 from turnwise.judging.models import Slot
 from turnwise.live.jobs import REHEARSALS, describe_failure, exclusive_lock, is_locked
 from turnwise.rehearsals.expected_results import forecast_alphas
-from turnwise.rehearsals.findings import Outcome, allow_chance_misses, findings_for_all_asks
+from turnwise.rehearsals.findings import Outcome, allow_chance_misses, findings_about, findings_for_all_asks
 from turnwise.rehearsals.injected_effects import HONEST, Plan
 from turnwise.rehearsals.models import Attempt
-from turnwise.rehearsals.people_findings import findings_about
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask, batch_share
 from turnwise.rehearsals.services import save_outcome
 from turnwise.rehearsals.simulated_worker import LOST, MismatchError, SelfReports

@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 
 from evaluation.protocols.facts import HUMAN
 from evaluation.report.conduct import Manner
-from evaluation.report.studies.course import READ_FOR_REPETITION, Course
+from evaluation.report.studies.conversations import READ_FOR_REPETITION, Course
 from evaluation.texts.cleaning import WITHDRAWN
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Dialogue, Fault, Turn

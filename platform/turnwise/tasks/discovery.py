@@ -15,6 +15,11 @@ def parts_named(part: str) -> Iterator[ModuleType]:
             yield import_module(f"turnwise.tasks.{task.parent.name}.{part}")
 
 
+def register_tasks() -> None:
+    """Import every `task` module, which registers its task."""
+    list(parts_named("task"))
+
+
 @shared_task
 def take_up() -> None:
     """Resume the work of processes that have died, for each task; runs every few seconds."""

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from turnwise.crowd.models import PanelAct, Participation, StudyPanel
-from turnwise.crowd.panels.prolific_api import (
+from turnwise.crowd.panels.prolific import (
     CATEGORIES,
     SHORTEST_REASON,
     NoTokenError,

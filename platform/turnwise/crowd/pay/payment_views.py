@@ -23,7 +23,7 @@ from django.views.decorators.http import require_GET, require_POST
 from evaluation.files.writing import csv_text
 from turnwise.crowd.models import PanelAct, StudyPanel
 from turnwise.crowd.panels.base import shortened
-from turnwise.crowd.panels.prolific_api import (
+from turnwise.crowd.panels.prolific import (
     NoTokenError,
     OutcomeUnknownError,
     ProlificApi,

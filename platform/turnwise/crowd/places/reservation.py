@@ -131,7 +131,7 @@ def keep_places(assignments: Collection[int], *, now: datetime | None = None) ->
 def hold_places(assignments: Collection[int], *, now: datetime | None = None) -> None:
     """Extend the hold of assignments whose page is open and that have no message yet.
 
-    An expired hold with a bot is not extended, as the place may be taken: `claiming.claim_place` renews it.
+    An expired hold with a bot is not extended, as the place may be taken: `assignment.claim_place` renews it.
     Assignments without a bot are always extended.
     """
     now = now or timezone.now()

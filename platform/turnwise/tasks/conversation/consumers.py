@@ -9,7 +9,7 @@ from django.urls import reverse
 from typing_extensions import override
 
 from turnwise.crowd.entry.sessions import Session
-from turnwise.crowd.places.claiming import PlaceState, claim_place, claim_place_fast
+from turnwise.crowd.places.assignment import PlaceState, claim_place, claim_place_fast
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.dialogues import operator_replies, partner_events, queries, services, turn_taking
 from turnwise.dialogues.partner_events import ASK_SECONDS, Partner

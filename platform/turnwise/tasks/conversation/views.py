@@ -4,8 +4,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from turnwise.crowd import refusals
-from turnwise.crowd.entry.practice_views import practice_first
-from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
+from turnwise.crowd.entry.worker_views import current_participation, page_of, practice_first, worker_page
 from turnwise.crowd.models import Assignment
 from turnwise.crowd.places.assignment import assign
 from turnwise.dialogues import services

@@ -27,8 +27,8 @@ from turnwise.rehearsals.rehearsed_task import (
     latecomers,
     worker_profiles,
 )
-from turnwise.rehearsals.scenarios import TEXT
 from turnwise.rehearsals.services import copy_study
+from turnwise.rehearsals.simulated_answers import TEXT
 from turnwise.rehearsals.simulation import SimulatedWorker, Work
 from turnwise.studies.models import Study
 from turnwise.tasks.judging.rehearsal import LEASE_SECONDS, Rater, Tab, answer_plan, systems_of

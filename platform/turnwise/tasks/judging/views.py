@@ -6,8 +6,7 @@ from django.utils.translation import override
 from django.views.decorators.http import require_POST, require_safe
 
 from turnwise.crowd import refusals
-from turnwise.crowd.entry.practice_views import practice_first
-from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
+from turnwise.crowd.entry.worker_views import current_participation, page_of, practice_first, worker_page
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.worker_task import work_of
 from turnwise.judging.asks import questions_by_ask_number

@@ -12,7 +12,7 @@ from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.items.pairs import texts_of_first_named
 from turnwise.rehearsals.injected_effects import Answers, Kind, Plan
 from turnwise.rehearsals.rehearsed_task import Crowd
-from turnwise.rehearsals.scenarios import State, possible_answers
+from turnwise.rehearsals.simulated_answers import State, possible_answers
 from turnwise.studies.models import Study
 from turnwise.tasks.judging.rehearsal import Rater, answer_plan, rater_crowd
 

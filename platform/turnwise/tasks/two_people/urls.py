@@ -2,13 +2,13 @@ from typing import Any
 
 from django.urls import path
 
-from turnwise.tasks.two_people import views
-from turnwise.tasks.two_people.consumers import LobbyConsumer
+from turnwise.tasks.two_people import lobby
+from turnwise.tasks.two_people.lobby import LobbyConsumer
 
 app_name = "two_people"
 urlpatterns = [
-    path("s/<slug:code>/meet/start/", views.start, name="start"),
-    path("s/<slug:code>/meet/", views.talk, name="talk"),
+    path("s/<slug:code>/meet/start/", lobby.start, name="start"),
+    path("s/<slug:code>/meet/", lobby.talk, name="talk"),
 ]
 
 

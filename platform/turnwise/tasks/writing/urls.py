@@ -2,13 +2,13 @@ from typing import Any
 
 from django.urls import path
 
-from turnwise.tasks.writing import views
-from turnwise.tasks.writing.consumers import WritingConsumer
+from turnwise.tasks.writing import worker_page
+from turnwise.tasks.writing.worker_page import WritingConsumer
 
 app_name = "writing"
 urlpatterns = [
-    path("s/<slug:code>/write/start/", views.start, name="start"),
-    path("s/<slug:code>/write/", views.write, name="write"),
+    path("s/<slug:code>/write/start/", worker_page.start, name="start"),
+    path("s/<slug:code>/write/", worker_page.write, name="write"),
 ]
 
 

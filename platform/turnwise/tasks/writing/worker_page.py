@@ -1,16 +1,52 @@
-"""The socket of a worker who writes. Translates frames to calls of `services` and back; decides nothing."""
+"""Page and socket of a worker who writes responses. The socket translates frames to calls of `services`."""
 
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
 from typing_extensions import override
 
+from turnwise.crowd import refusals
 from turnwise.crowd.entry.sessions import Session
+from turnwise.crowd.entry.worker_views import current_participation, page_of, practice_first, worker_page
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, field
+from turnwise.responses.checks import MAX_RESPONSE
+from turnwise.studies.models import Study
 from turnwise.tasks.writing import services as writing
 from turnwise.tasks.writing.services import WriterContext
+from turnwise.tasks.writing.task import Writing
+
+
+@require_POST
+@worker_page
+def start(request: HttpRequest, study: Study) -> HttpResponse:
+    if study.task != Writing.key:
+        raise refusals.unknown_study()
+    participation = current_participation(request, study)
+    if first := practice_first(participation):
+        return first
+    writing.begin(participation.pk)
+    return redirect(Writing.go_on, code=study.code)
+
+
+@require_safe
+@worker_page
+def write(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show one context after the other, with a text box."""
+    participation = current_participation(request, study)
+    if page_of(participation) != Writing.go_on:
+        return redirect(page_of(participation), code=study.code)
+    settings = {
+        "socket": f"/ws/writing/{study.code}/",
+        "name": f"writing.{participation.pk}",
+        "max_chars": MAX_RESPONSE,
+    }
+    context = {"study": study, "resume_code": participation.resume_code, "settings": settings}
+    return render(request, "tasks/writing/write.html", context)
 
 
 class WritingConsumer(WorkerSocket):

@@ -1,18 +1,72 @@
-"""The socket of a worker who waits for a partner. Translates frames to calls and back; decides nothing."""
+"""Page and socket of a worker who waits for a partner. The socket translates frames to calls and back."""
 
 import asyncio
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
 from typing_extensions import override
 
+from turnwise.crowd import refusals
 from turnwise.crowd.entry.sessions import Session
+from turnwise.crowd.entry.worker_views import current_participation, page_of, practice_first, worker_page
+from turnwise.crowd.models import Participation
+from turnwise.crowd.places.assignment import admit
 from turnwise.crowd.running.lobby_queue import ASK_SECONDS
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
+from turnwise.dialogues.models import Dialogue
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, uuid_field
-from turnwise.tasks.two_people import pairing
+from turnwise.studies.models import Study
+from turnwise.tasks.conversation.page import chat_page
+from turnwise.tasks.two_people import pairing, queries
+from turnwise.tasks.two_people.models import TwoPeoplePlan
+from turnwise.tasks.two_people.page import describe_partner
 from turnwise.tasks.two_people.pairing import Lobby, WaitState
+from turnwise.tasks.two_people.task import TwoPeople
+
+
+@require_POST
+@worker_page
+def start(request: HttpRequest, study: Study) -> HttpResponse:
+    if study.task != TwoPeople.key:
+        raise refusals.unknown_study()
+    participation = current_participation(request, study)
+    if first := practice_first(participation):
+        return first
+    if not hasattr(participation, "assignment") and queries.is_full(study, now=timezone.now()):
+        raise refusals.full(may_become_free=True)
+    admit(participation.pk)
+    return redirect("two_people:talk", code=study.code)
+
+
+@require_safe
+@worker_page
+def talk(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show the lobby, or the conversation once it has begun."""
+    participation = current_participation(request, study)
+    if page_of(participation) != "two_people:talk":
+        return redirect(page_of(participation), code=study.code)
+    plan = TwoPeoplePlan.objects.get(study=study)
+    dialogue = Dialogue.objects.filter(seats__assignment=participation.assignment).first()
+    if dialogue:
+        is_bot = participation.assignment.study_bot_id is not None
+        return chat_page(request, participation, dialogue, describe_partner(plan, is_bot=is_bot))
+    return _lobby(request, participation, plan)
+
+
+def _lobby(request: HttpRequest, participation: Participation, plan: TwoPeoplePlan) -> HttpResponse:
+    study = participation.study
+    shown = {
+        "study": study,
+        "plan": plan,
+        "resume_code": participation.resume_code,
+        "settings": {"socket": f"/ws/lobby/{study.code}/"},
+    }
+    return render(request, "tasks/two_people/lobby.html", shown)
 
 
 class LobbyConsumer(WorkerSocket):

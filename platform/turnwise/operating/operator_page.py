@@ -1,4 +1,4 @@
-"""The socket of an operator's page. Translates frames to calls and back; decides nothing."""
+"""Page and socket of a person who answers in a bot's place. The socket decides nothing itself."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,7 +7,12 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 from typing_extensions import override
 
 from turnwise.accounts.access import user_of
@@ -17,7 +22,7 @@ from turnwise.bots.models import Bot
 from turnwise.dialogues import operator_replies
 from turnwise.dialogues.seat_context import group_of
 from turnwise.live.database import in_database
-from turnwise.live.frames import Frame, RateLimit, RefusedError, field, parse_frame, uuid_field
+from turnwise.live.frames import MAX_TEXT, Frame, RateLimit, RefusedError, field, parse_frame, uuid_field
 from turnwise.operating import queries, services
 
 BURST = 40
@@ -208,3 +213,19 @@ class OperatorConsumer(AsyncJsonWebsocketConsumer):
         await self.refuse(
             RefusedError("other_tab", "You opened this page in another tab. Continue there."), {}
         )
+
+
+@login_required
+@require_safe
+@never_cache
+def operate(request: HttpRequest, name: str) -> HttpResponse:
+    """The page on which an operator answers in a bot's place."""
+    bot = get_object_or_404(operators.operable_bots(request.user), name=name)
+    settings = operators.settings_of(bot)
+    shown = {
+        "bot": bot,
+        "settings": settings,
+        "prepared": [(n, text, n if n < 10 else None) for n, text in enumerate(settings.prepared, start=1)],
+        "for_script": {"socket": f"/ws/operating/{bot.name}/", "max_chars": MAX_TEXT},
+    }
+    return render(request, "operating/operate.html", shown)

@@ -1,27 +1,40 @@
-"""Preview of a study: a researcher sees every page of its workers, in order, in a frame."""
+"""Preview of a study: a researcher sees each worker page in a frame, with a socket that stores nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from channels.generic.websocket import AsyncWebsocketConsumer
 from csp.constants import SELF
 from csp.decorators import csp_replace
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils import translation
 from django.utils.translation import gettext as _
-from django.utils.translation import override
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
+from typing_extensions import override
 
+from turnwise.accounts.access import user_of
 from turnwise.crowd.entry import practice
 from turnwise.crowd.entry.worker_views import end_page_context, instructions_context
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.models import CODED, Outcome, StudyPanel
 from turnwise.crowd.panels import Arrival, ReturnPath, panel_of, panels_of
-from turnwise.crowd.worker_task import EXAMPLE_CODE, PreviewOptions, WorkerTask, WorkPreview, work_of
+from turnwise.crowd.worker_task import (
+    EXAMPLE_CODE,
+    FrameAnswers,
+    PreviewOptions,
+    WorkerTask,
+    WorkPreview,
+    work_of,
+)
+from turnwise.live.database import in_database
+from turnwise.live.frames import Frame, RateLimit, RefusedError, as_json, parse_frame
 from turnwise.studies.asks import Moment
 from turnwise.studies.models import ConsentVersion, Study, language_name
 from turnwise.studies.queries import studies_of
@@ -212,7 +225,7 @@ def preview_page(request: HttpRequest, pk: int, page: str) -> HttpResponse:
     options = PreviewOptions.of(request.GET, study)
     if page not in {each.key for each in preview_pages(study)}:
         raise Http404("The study has no such page.")
-    with override(catalog_of(options.language) or ENGLISH):
+    with translation.override(catalog_of(options.language) or ENGLISH):
         template, shown = _template_and_context(study, page, options)
         return render(request, template, shown | {"study": study, "staged": staged(study, page, options)})
 
@@ -246,3 +259,110 @@ def _end(study: Study, outcome: Outcome, options: PreviewOptions) -> dict[str, A
     setup = next((each for each in every if each.pk == options.panel), every[0])
     back = example_return_path(setup, outcome, EXAMPLE_CODE if outcome in CODED else "")
     return end_page_context(study, outcome, back) | {"worker": EXAMPLE_CODE, "own_link": "#main"}
+
+
+BURST = 40
+FRAMES_PER_SECOND = 5.0
+CLOSE_CODES = {"no_session": 4401, "unknown_dialogue": 4404, "too_fast": 4429}
+SIGNED_OUT = "You are signed out. Reload the page to sign in."
+NO_SUCH_STUDY = "You do not work on such a study, or it has no such page."
+# Frames that the preview ignores.
+UNANSWERED = ("here", "typing", "more_time")
+OF_THE_WORK = (
+    "turn", "label", "retry", "finish", "give_up", "end_alone", "judge", "write",
+)  # fmt: skip
+
+
+class PreviewConsumer(AsyncWebsocketConsumer):
+    """Socket of one tab in which a researcher tries the work; its state ends with the tab."""
+
+    previewed: WorkPreview | None = None
+    is_open = False
+
+    @override
+    async def __call__(self, *arguments: Any) -> None:
+        self.running_tasks: set[asyncio.Task[None]] = set()
+        try:
+            await super().__call__(*arguments)
+        finally:  # Channels does not call disconnect after an error
+            for task in self.running_tasks:
+                task.cancel()
+
+    @override
+    async def connect(self) -> None:
+        await self.accept()
+        self.is_open = True
+        self.allowance = RateLimit(BURST, FRAMES_PER_SECOND)
+        query = QueryDict(self.scope.get("query_string", b""))
+        translation.activate(catalog_of(query.get("language", "")) or ENGLISH)
+        try:
+            self.previewed = await in_database(self._find, query)
+        except RefusedError as refusal:
+            return await self.refuse(refusal, {})
+        self._tell(self.previewed.begin(), {})
+
+    def _find(self, query: QueryDict) -> WorkPreview:
+        user = user_of(self.scope)
+        if user is None:
+            raise RefusedError("no_session", SIGNED_OUT)
+        study = studies_of(user).filter(pk=self.scope["url_route"]["kwargs"]["pk"]).first()
+        found = None
+        if study and isinstance(task_of(study), WorkerTask):
+            # `language` is the language of the researcher's page, `shown_in` that of the preview.
+            options = PreviewOptions.of(query, study, language="shown_in")
+            found = previewed(study, query.get("page", ""), options)
+        if found is None:
+            raise RefusedError("unknown_dialogue", NO_SUCH_STUDY)
+        return found
+
+    def frame_handlers(self) -> dict[str, FrameAnswers | None]:
+        """Handlers by frame type; None for types that are accepted and ignored."""
+        answers = self.previewed.answers() if self.previewed else {}
+        return {"ping": self.ping, **dict.fromkeys((*UNANSWERED, *OF_THE_WORK)), **answers}
+
+    @override
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.previewed is None or not self.is_open:
+            return
+        frame: Frame = {}
+        try:
+            if not self.allowance.spend():
+                raise RefusedError("too_fast")
+            handlers = self.frame_handlers()
+            frame = parse_frame(text_data, handlers)
+        except RefusedError as refusal:
+            return await self.refuse(refusal, frame)
+        if answer := handlers[frame["type"]]:
+            self._tell(answer(frame), frame)
+
+    async def ping(self, frame: Frame) -> AsyncIterator[Frame]:
+        yield {"type": "pong"}
+
+    def _tell(self, frames: AsyncIterator[Frame], request: Frame) -> None:
+        """Send frames as they are produced, in a task, so that the page is still heard meanwhile."""
+        task = asyncio.create_task(self._say_all(frames, request))
+        self.running_tasks.add(task)
+        task.add_done_callback(self.running_tasks.discard)
+
+    async def _say_all(self, frames: AsyncIterator[Frame], request: Frame) -> None:
+        try:
+            async for frame in frames:
+                await self.say(frame)
+        except RefusedError as refusal:
+            await self.refuse(refusal, request)
+
+    async def say(self, frame: Frame) -> None:
+        if self.is_open:
+            await self.send(text_data=as_json(frame))
+
+    async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
+        known = ("key", "position", "ask", "item")
+        echoed = {name: frame[name] for name in known if isinstance(frame.get(name), str | int)}
+        await self.say({"type": "refused", "reason": refusal.reason, "say": refusal.say, **echoed})
+        if refusal.reason in CLOSE_CODES:
+            self.is_open = False
+            await self.close(code=CLOSE_CODES[refusal.reason])
+
+    @override
+    async def disconnect(self, code: int) -> None:
+        self.is_open = False

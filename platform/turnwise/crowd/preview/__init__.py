@@ -1,1 +1,0 @@
-"""Preview of a study's worker pages for researchers."""

@@ -1,0 +1,91 @@
+"""Django admin of what pages and jobs store: every row can be viewed, almost none changed.
+
+Apps whose rows need more than a list have an `admin` module of their own.
+"""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin import site
+
+from turnwise.acceptance.models import Decision, Limits
+from turnwise.accounts.admin import NeverDeleted, ViewOnly
+from turnwise.audits.models import Audit, AuditedReply
+from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
+from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
+from turnwise.labels.models import Label, Pair
+from turnwise.questions.models import OwnSet, SetVersion
+from turnwise.rehearsals.models import Attempt, Rehearsal
+from turnwise.reports.models import Chart, MeasuredTalk, Report
+from turnwise.trash.models import Deletion
+
+
+class ViewOnlyAdmin(ViewOnly, admin.ModelAdmin[Any]):
+    """Rows that only services write."""
+
+
+class NeverDeletedAdmin(NeverDeleted, admin.ModelAdmin[Any]):
+    """Rows that studies may refer to: an administrator may change, but not delete them."""
+
+
+# Versioned sets
+site.register(ContextSet, NeverDeletedAdmin, list_display=("title", "name", "owner", "licence"))
+site.register(ContextSetVersion, ViewOnlyAdmin, list_display=("context_set", "number", "size", "created_at"))
+site.register(
+    Context, ViewOnlyAdmin, list_display=("key", "version", "category", "language"), search_fields=("key",)
+)
+site.register(
+    KnowledgeBase,
+    NeverDeletedAdmin,
+    list_display=("title", "name", "owner", "open_to_all", "licence"),
+    filter_horizontal=("shared_with",),
+)
+site.register(
+    BaseVersion,
+    ViewOnlyAdmin,
+    list_display=("base", "number", "entity_count", "article_count", "created_at"),
+)
+site.register(Entity, ViewOnlyAdmin, list_display=("name", "topic", "version"), search_fields=("name",))
+site.register(Article, ViewOnlyAdmin, list_display=("headline", "version"), search_fields=("headline",))
+site.register(OwnSet, ViewOnlyAdmin, list_display=("name", "owner", "shared", "created_at"))
+site.register(SetVersion, ViewOnlyAdmin, list_display=("key", "own_set", "made_by", "created_at"))
+
+# Labels, and decisions about conversations
+site.register(
+    Label,
+    ViewOnlyAdmin,
+    list_display=("__str__", "rater", "question_set", "answers", "changed_at"),
+    list_filter=("question_set",),
+)
+site.register(Pair, ViewOnlyAdmin, list_display=("__str__",))
+site.register(Decision, ViewOnlyAdmin, list_display=("dialogue", "state", "by", "at"), list_filter=("state",))
+site.register(Limits, ViewOnlyAdmin, list_display=("study",))
+
+# Results of jobs
+site.register(
+    Audit,
+    ViewOnlyAdmin,
+    list_display=("bot", "version", "state", "started_by", "created_at"),
+    list_filter=("state",),
+    list_select_related=("bot", "version", "started_by"),
+)
+site.register(
+    AuditedReply,
+    ViewOnlyAdmin,
+    list_display=("audit", "question", "turn", "category", "text"),
+    list_filter=("category",),
+    list_select_related=("audit__bot",),
+)
+site.register(
+    Report,
+    ViewOnlyAdmin,
+    list_display=("study", "state", "requested_at", "finished_at"),
+    list_filter=("state", "study"),
+)
+site.register(Chart, ViewOnlyAdmin, list_display=("name", "report"))
+site.register(MeasuredTalk, ViewOnlyAdmin, list_display=("dialogue", "by"))
+site.register(Rehearsal, ViewOnlyAdmin, list_display=("study", "verdict", "finished_at"))
+site.register(Attempt, ViewOnlyAdmin, list_display=("study", "state", "said", "started_at"))
+
+# Deletions are undone on the page *Deleted*.
+site.register(Deletion, ViewOnlyAdmin, list_display=("what", "study", "by", "at"), exclude=("content",))
