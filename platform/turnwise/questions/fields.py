@@ -81,7 +81,7 @@ class Row:
         fields: in their order.
         errors: those of the page.
         rows: what stands within it, such as choices.
-        shown: names of the groups of fields that matter now.
+        visible_groups: names of the groups of fields that matter now.
     """
 
     at: str
@@ -92,7 +92,7 @@ class Row:
     fields: tuple[Field, ...]
     errors: Errors
     rows: tuple["Row", ...] = ()
-    shown: frozenset[str] = frozenset()
+    visible_groups: frozenset[str] = frozenset()
 
     @property
     def anchor(self) -> str:

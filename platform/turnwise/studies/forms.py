@@ -195,7 +195,7 @@ class StudyPage:
         """The plan that the task stores beside the study, of valid forms."""
         return None
 
-    def shown(self) -> dict[str, Any]:
+    def template_context(self) -> dict[str, Any]:
         """Context of the template."""
         return {
             "form": self.form,

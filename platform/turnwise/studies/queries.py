@@ -125,13 +125,13 @@ CACHE_SECONDS = 10
 
 
 def counts_of(studies: Collection[Study]) -> dict[int, tuple[int, int]]:
-    """Finished and wanted units of each study, by its key."""
-    rows = union_of_tasks(studies, lambda task, own: task.finished_and_wanted(own))
+    """Completed and planned units of each study, by its key."""
+    rows = union_of_tasks(studies, lambda task, own: task.completed_and_planned(own))
     return {study: (finished, wanted) for study, finished, wanted in rows}
 
 
 def progress_of(study: Study) -> tuple[int, int]:
-    """Finished and wanted units of a study; cached for some seconds once it is open.
+    """Completed and planned units of a study; cached for some seconds once it is open.
 
     New results change the cache key through the study's version; new targets do not.
     """

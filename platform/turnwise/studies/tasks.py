@@ -107,7 +107,7 @@ class EditingPage(Protocol):
 
     def plan(self) -> Plan | None: ...
 
-    def shown(self) -> dict[str, Any]: ...
+    def template_context(self) -> dict[str, Any]: ...
 
 
 class StudyTask(ABC):
@@ -184,8 +184,8 @@ class StudyTask(ABC):
         return {}
 
     @abstractmethod
-    def finished_and_wanted(self, studies: "QuerySet[Study]") -> Rows:
-        """Rows of study key, finished units and wanted units."""
+    def completed_and_planned(self, studies: "QuerySet[Study]") -> Rows:
+        """Rows of study key, completed units and planned units."""
 
     def shares(self, studies: "QuerySet[Study]") -> Rows:
         """Rows of study key and the `Share` of one person; a missing study means one unit at a time."""
@@ -239,7 +239,7 @@ class StudyTask(ABC):
         """Hook: a study was copied in this transaction; copy its items or contexts."""
         return
 
-    def shown(self, study: "Study") -> Mapping[str, Any]:
+    def overview_context(self, study: "Study") -> Mapping[str, Any]:
         """Additional context of the study's own page."""
         return {}
 

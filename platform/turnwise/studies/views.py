@@ -69,7 +69,7 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
         "presets": [(True, presets_of(task)), (False, [each for each in PRESETS if not each.is_for(task)])],
         "protocol": study.protocol,
         "way": way if way in task.entry_points else "",
-        **page.shown(),
+        **page.template_context(),
     }
     return render(request, page.template, shown, status=200 if request.method == "GET" else 422)
 

@@ -45,5 +45,5 @@ class PlanPage(StudyPage, Generic[P]):
         return all([super().is_valid(), self.plan_form.is_valid()])
 
     @override
-    def shown(self) -> dict[str, Any]:
-        return super().shown() | {"plan_form": self.plan_form}
+    def template_context(self) -> dict[str, Any]:
+        return super().template_context() | {"plan_form": self.plan_form}

@@ -82,6 +82,6 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         if isinstance(task, TaskWithReport)
         else descriptions.questionnaire_figures(study),
         "steps": [] if study.rehearsal_of_id else steps_of(study),
-        **task.shown(study),
+        **task.overview_context(study),
     }
     return render(request, task.overview, context)

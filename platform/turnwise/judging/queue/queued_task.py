@@ -191,7 +191,7 @@ class QueuedTask(WorkerTask):
         return {"items": sum(each.items for each in ask_counts(study))}
 
     @override
-    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
+    def completed_and_planned(self, studies: QuerySet[Study]) -> Rows:
         return judgment_counts(studies)
 
     @override

@@ -81,8 +81,8 @@ class ConversationPage(StudyPage):
         return self.ask_forms.ask_specs
 
     @override
-    def shown(self) -> dict[str, Any]:
-        return super().shown() | {"bots": self.bots, "ask_forms": self.ask_forms}
+    def template_context(self) -> dict[str, Any]:
+        return super().template_context() | {"bots": self.bots, "ask_forms": self.ask_forms}
 
 
 class TargetForm(forms.Form):

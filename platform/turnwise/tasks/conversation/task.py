@@ -80,11 +80,11 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
         return study.blind
 
     @override
-    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
+    def completed_and_planned(self, studies: QuerySet[Study]) -> Rows:
         return conversation_counts(studies)
 
     @override
-    def shown(self, study: Study) -> Mapping[str, Any]:
+    def overview_context(self, study: Study) -> Mapping[str, Any]:
         asked = {ask.question_set for ask in study.work_asks}
         return {
             "bots": progress(study),

@@ -96,8 +96,8 @@ class JudgingPage(StudyPage):
         return self.ask_forms.ask_specs
 
     @override
-    def shown(self) -> dict[str, Any]:
-        return super().shown() | {"ask_forms": self.ask_forms}
+    def template_context(self) -> dict[str, Any]:
+        return super().template_context() | {"ask_forms": self.ask_forms}
 
 
 def default_ask(key: str) -> AskSpec:

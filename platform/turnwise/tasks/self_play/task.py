@@ -143,11 +143,11 @@ class SelfPlay(TaskWithReport):
         return plan
 
     @override
-    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
+    def completed_and_planned(self, studies: QuerySet[Study]) -> Rows:
         return queries.ended_and_target(studies)
 
     @override
-    def shown(self, study: Study) -> Mapping[str, Any]:
+    def overview_context(self, study: Study) -> Mapping[str, Any]:
         plan = getattr(study, "self_play", None)
         if plan is None:
             return {"plan": None}

@@ -33,8 +33,8 @@ def plan_of(study: Study) -> TwoPeoplePlan | None:
     return plan
 
 
-def finished_and_wanted(studies: QuerySet[Study]) -> Rows:
-    """Rows of (study key, finished conversations of two people, target)."""
+def completed_and_planned(studies: QuerySet[Study]) -> Rows:
+    """Rows of study key, completed conversations of two people, and planned ones."""
     finished = count_expression(_counted_dialogues(studies).filter(ending=Dialogue.Ending.COMPLETE))
     plans = TwoPeoplePlan.objects.filter(study__in=studies)
     return plans.values_list("study", finished, "conversations")

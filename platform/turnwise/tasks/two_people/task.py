@@ -124,8 +124,8 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
         return reading_material.is_used_up(study) or queries.is_full(study, now=now)
 
     @override
-    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
-        return queries.finished_and_wanted(studies)
+    def completed_and_planned(self, studies: QuerySet[Study]) -> Rows:
+        return queries.completed_and_planned(studies)
 
     @override
     def plan_of_copy(self, study: Study) -> Plan | None:
@@ -144,7 +144,7 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
         }
 
     @override
-    def shown(self, study: Study) -> Mapping[str, Any]:
+    def overview_context(self, study: Study) -> Mapping[str, Any]:
         return {
             "plan": queries.plan_of(study),
             "people": queries.progress(study, now=timezone.now()),

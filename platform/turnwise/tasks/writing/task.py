@@ -191,7 +191,7 @@ class Writing(WorkerTask, RehearsedTask):
         replace_pilot_responses(study)
 
     @override
-    def finished_and_wanted(self, studies: QuerySet[Study]) -> Rows:
+    def completed_and_planned(self, studies: QuerySet[Study]) -> Rows:
         return written_and_target(studies)
 
     @override
@@ -215,7 +215,7 @@ class Writing(WorkerTask, RehearsedTask):
         return plans.values_list("study", "batch_size", "responses_per_context")
 
     @override
-    def shown(self, study: Study) -> Mapping[str, Any]:
+    def overview_context(self, study: Study) -> Mapping[str, Any]:
         written, _wanted = counts_of([study]).get(study.pk, (0, 0))
         return {"written": written}
 
