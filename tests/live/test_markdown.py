@@ -5,12 +5,13 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 
-import nh3
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnwise.live.markdown import as_html
+from turnwise.live.rendering import formulas
+from turnwise.live.rendering.losses import shown_in
 
 LINK = 'target="_blank" rel="nofollow noopener noreferrer ugc"'
 
@@ -19,21 +20,34 @@ LINK = 'target="_blank" rel="nofollow noopener noreferrer ugc"'
     ("written", "shown"),
     [
         ("Hello **you**\nand *me*", "<p>Hello <strong>you</strong><br>\nand <em>me</em></p>"),
-        ("# Title", "<p><strong>Title</strong></p>"),
-        ("3. three\n4. four", '<ol start="3">\n<li>three</li>\n<li>four</li>\n</ol>'),
-        ("```js\nif (a < b) {}\n```", "<pre><code>if (a &lt; b) {}\n</code></pre>"),
+        ("# Title\n### Part", "<h2>Title</h2>\n<h3>Part</h3>"),
+        ("3. three\n4. four", '<ol start="3">\n<li value="3">three</li>\n<li value="4">four</li>\n</ol>'),
+        ("7. a\n7. b", '<ol start="7">\n<li value="7">a</li>\n<li value="7">b</li>\n</ol>'),
+        ("```\nif (a < b) {}\n```", '<div class="code"><pre><code>if (a &lt; b) {}\n</code></pre></div>'),
         ("`x<y` ~~old~~", "<p><code>x&lt;y</code> <s>old</s></p>"),
         ("> so he said", "<blockquote>\n<p>so he said</p>\n</blockquote>"),
         ("[here](https://a.org/?x=1&y=2)", f'<p><a href="https://a.org/?x=1&amp;y=2" {LINK}>here</a></p>'),
-        ("![a cat](https://a.org/cat.png)", f'<p>!<a href="https://a.org/cat.png" {LINK}>a cat</a></p>'),
+        ("https://a.org and www.a.org", "<p>https://a.org and www.a.org</p>"),
         ("2 * 3 * 4 = 24", "<p>2 * 3 * 4 = 24</p>"),
+        ("&amp; &lt;b&gt; stay", "<p>&amp;amp; &amp;lt;b&amp;gt; stay</p>"),
+        (
+            "- [x] done\n- [ ] open",
+            '<ul>\n<li class="task">☑ done</li>\n<li class="task">☐ open</li>\n</ul>',
+        ),
+        # Pictures from elsewhere are neither loaded nor made a link.
+        (
+            "![a cat](https://a.org/cat.png)",
+            '<p><span class="as-written">![a cat](https://a.org/cat.png)</span></p>',
+        ),
         # Of which nothing would be seen.
-        ("#", "<p>#</p>"),
-        ("- ", "<p>- </p>"),
-        (">", "<p>&gt;</p>"),
+        ("#", '<p class="as-written">#</p>'),
+        ("- ", '<p class="as-written">- </p>'),
+        (">", '<p class="as-written">&gt;</p>'),
+        # A number with leading zeros has no list that shows it.
+        ("007. Bond", '<p class="as-written">007. Bond</p>'),
     ],
 )
-def test_a_small_subset_is_formatted(written: str, shown: str) -> None:
+def test_marks_are_formatted(written: str, shown: str) -> None:
     assert as_html(written) == shown
 
 
@@ -72,14 +86,26 @@ class Tags(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
+ATTRIBUTES = {
+    "a": {"href", "target", "rel", "title"}, "ol": {"start"}, "li": {"value", "class"}, "img": {"src", "alt"},
+    **dict.fromkeys(("p", "div", "span", "th", "td"), {"class"}), "math": {"alttext", "display"},
+    **dict.fromkeys(formulas.TAGS - {"math"}, formulas.ATTRIBUTES),
+}  # fmt: skip
+KNOWN = {
+    "p", "br", "hr", "strong", "em", "s", "code", "pre", "ul", "ol", "li", "blockquote", "a", "img", "div", "span",
+    "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", *formulas.TAGS,
+}  # fmt: skip
+
+
 def assert_harmless(html: str) -> None:
-    known = {"p", "br", "hr", "strong", "em", "s", "code", "pre", "ul", "ol", "li", "blockquote", "a"}
     for tag, attributes in Tags(html).found:
-        assert tag in known, html
-        assert set(attributes) <= {"a": {"href", "target", "rel"}, "ol": {"start"}}.get(tag, set()), html
+        assert tag in KNOWN, html
+        assert set(attributes) <= ATTRIBUTES.get(tag, set()), html
         if tag == "a":
             assert re.match("(https?|mailto):", attributes.get("href") or ""), html
             assert "nofollow" in (attributes["rel"] or ""), html
+        if tag == "img":
+            assert re.match("data:image/(png|jpeg|gif|webp);base64,", attributes.get("src") or ""), html
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -100,13 +126,14 @@ def test_no_mixture_gets_through_either(parts: list[str]) -> None:
 
     assert_harmless(html)
     if text.strip():
-        assert nh3.clean(html, tags=set()).strip() or "<hr>" in html, "nothing is seen of it"
+        assert shown_in(html).strip() or "<hr>" in html, "nothing is seen of it"
 
 
 def test_what_would_take_too_long_is_shown_as_written() -> None:
-    assert as_html("[" * 500 + "**a**").startswith("<p>[[[")
-    assert "<strong>" not in as_html("[" * 500 + "**a**")
+    assert as_html("[" * 501 + "**a**").startswith('<p class="as-written">[[[')
+    assert "<strong>" not in as_html("[" * 501 + "**a**")
     assert "<strong>" in as_html("[" * 300 + "**a**")
+    assert "<strong>" not in as_html("a" * 40_000 + " **b**")
 
 
 def test_no_text_has_rules_looked_up_while_other_threads_read_them() -> None:

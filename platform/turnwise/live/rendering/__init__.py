@@ -1,0 +1,1 @@
+"""Parts of the Markdown renderer: syntax beyond CommonMark, formulas, highlighting, pictures, and the check for losses."""

@@ -1,0 +1,59 @@
+"""The check that formatting loses nothing: every visible character of the source is found in what is shown.
+
+Excepted are the marks that Markdown consists of, and nothing else. A link shows its address and its title on
+demand, and a formula carries its source, so these count as shown.
+"""
+
+import re
+from html import unescape
+
+SYNTAX = "!\"#$'()*+-.:<=>[\\]_`|~"
+"""Marks that formatting may consume. Letters, digits and all other signs must be shown."""
+_NOT_COMPARED = re.compile(f"[{re.escape(SYNTAX)}\\s\x00-\x1f\x7f-\x9f]+")
+_PARTS = re.compile(r'<(/?)(\w+)((?:"[^"]*"|[^">])*)>|[^<]+')
+_CARRIED = re.compile(r'\b(?:value|start|alttext)="([^"]*)"')
+_ADDRESSES = re.compile(r'\b(href|src|title|alt)="([^"]*)"')
+_TICKED = "☑"
+
+
+def is_complete(source: str, html: str) -> bool:
+    """True if all characters of the source but marks of syntax are in the HTML, in their order."""
+    wanted, found = compared(source), compared(shown_in(html))
+    if wanted == found:
+        return True
+    rest = iter(found)
+    return all(character in rest for character in wanted)
+
+
+def compared(text: str) -> str:
+    """The text without white space, control characters and marks of syntax."""
+    return _NOT_COMPARED.sub("", text)
+
+
+def shown_in(html: str) -> str:
+    """Text of sanitised HTML, with what attributes carry: after a link's text its address, of a formula its source."""
+    parts: list[str] = []
+    links: list[str] = []
+    in_formula = False
+    for part in _PARTS.finditer(html):
+        closes, tag, attributes = part.groups()
+        if tag is None:
+            if not in_formula:
+                parts.append(part[0].replace(_TICKED, "xX"))
+        elif tag == "math":
+            in_formula = not closes
+            parts.extend(_CARRIED.findall(attributes))
+        elif tag == "a":
+            parts.extend([links.pop()] if closes and links else [])
+            links.extend([] if closes else [_in_order(attributes)])
+        elif tag == "img":
+            parts.append(_in_order(attributes))
+        elif attributes and not in_formula:
+            parts.extend(_CARRIED.findall(attributes))
+    return unescape("".join(parts))
+
+
+def _in_order(attributes: str) -> str:
+    """Attributes of a link or picture, in the order of Markdown."""
+    found = dict(_ADDRESSES.findall(attributes))
+    return " ".join(found[name] for name in ("alt", "href", "src", "title") if name in found)
