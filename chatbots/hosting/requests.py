@@ -26,6 +26,8 @@ class Request:
         deliver: passes the outcome to the caller, who may be gone; must not raise or block.
         taken: True once the bot has started.
         cancelled: True if the caller has left before the deadline.
+        on_text: passes a text so far to a caller who shows the reply as it grows; must not raise or block.
+            None: the caller waits for the whole reply.
     """
 
     context: Context
@@ -35,6 +37,7 @@ class Request:
     deliver: Callable[[Outcome], None]
     taken: bool = False
     cancelled: bool = False
+    on_text: Callable[[str], None] | None = None
 
     def is_awaited(self, now: float) -> bool:
         """True if the caller still waits for the outcome."""

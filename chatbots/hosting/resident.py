@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 
 from chatbots.base import Answering, Bot, Context, Response
 from chatbots.errors import last_line
+from chatbots.hosting.growth import GrowthWatch, TextFeed
 from chatbots.hosting.health import Health, Outcome, State
 from chatbots.hosting.requests import Request
 from chatbots.hosting.response_checks import check_bot, checked_batch, circumstances
@@ -109,6 +110,7 @@ class _Serving:
         """
         under_way: dict[int, Request] = {}
         joining: list[Request] = []
+        growth = GrowthWatch(self._queue.name)
         try:
             while under_way or self._queue.is_open:
                 self._cancel_abandoned(answering, under_way)
@@ -121,6 +123,7 @@ class _Serving:
                     done = answering.step()
                 for key in done.keys() & under_way.keys():
                     self._end(under_way.pop(key), self._queue.outcome(done[key]))
+                growth.look(answering, under_way)
         except BaseException:
             requests = [*under_way.values(), *joining]
             self._log_failure(len(requests))
@@ -201,6 +204,7 @@ class Resident:
         deadline: float | None = None,
         tenant: Hashable = None,
         timeout: float | None = None,
+        on_text: Callable[[str], None] | None = None,
     ) -> Response:
         """Ask the bot and wait for its response. Cancelling the caller removes the request from the queue.
 
@@ -211,6 +215,9 @@ class Resident:
                 many requests each sends.
             timeout: seconds after which the caller goes on without a response; this counts as no failure. The
                 bot's thread measures it: a busy event loop may learn of the response later.
+            on_text: called on the event loop with the whole text so far whenever it has grown, if the bot
+                shows it (`Answering.partial_texts`); whole characters only. While the loop is busy, texts are
+                skipped. The response decides: a faulty bot may end with another text.
 
         Returns:
             The bot's response, cleaned by `clean_response`.
@@ -241,7 +248,8 @@ class Resident:
                 self.answered_in = math.inf
                 answer.set_exception(TimeoutError(f"Bot '{self.name}' did not answer at once."))
 
-        request = self._request(context, deadline, tenant, deliver)
+        feed = TextFeed(loop, on_text).put if on_text else None
+        request = self._request(context, deadline, tenant, deliver, feed)
         if timeout is None:
             timer = loop.call_later(request.until - request.since, lambda: settle(self._queue.late(request)))
         else:
@@ -328,10 +336,11 @@ class Resident:
         deadline: float | None,
         tenant: Hashable,
         deliver: Callable[[Outcome], None],
+        on_text: Callable[[str], None] | None = None,
     ) -> Request:
         now = time.monotonic()
         until = now + (self.deadline if deadline is None else deadline)
-        request = Request(context, now, until, tenant, deliver)
+        request = Request(context, now, until, tenant, deliver, on_text=on_text)
         self._queue.enter(request)
         return request
 
