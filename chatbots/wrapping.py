@@ -257,8 +257,8 @@ class _Revising(Answering):
 class CandidateFilter(WrapperBot):
     """Replaces a rejected response by the best allowed candidate, or by a fallback if all are rejected.
 
-    Replies are held back until they are complete. The remarks say what was done; the candidates stay unchanged.
-    An outer filter uses none of the texts that this one rejects.
+    Replies are held back until they are complete. The remarks say what was done; the candidates stay
+    unchanged. An outer filter uses none of the texts that this one rejects.
     """
 
     fault: ClassVar[str]
