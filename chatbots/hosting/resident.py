@@ -23,7 +23,8 @@ from weakref import WeakKeyDictionary
 
 from chatbots.base import Answering, Bot, Context, Response
 from chatbots.errors import last_line
-from chatbots.hosting.growth import GrowthWatch, TextFeed
+from chatbots.hosting.callers import WaitingCaller
+from chatbots.hosting.growth import GrowthWatch
 from chatbots.hosting.health import Health, Outcome, State
 from chatbots.hosting.requests import Request
 from chatbots.hosting.response_checks import check_bot, checked_batch, circumstances
@@ -217,7 +218,8 @@ class Resident:
                 bot's thread measures it: a busy event loop may learn of the response later.
             on_text: called on the event loop with the whole text so far whenever it has grown, if the bot
                 shows it (`Answering.partial_texts`); whole characters only. While the loop is busy, texts are
-                skipped. The response decides: a faulty bot may end with another text.
+                skipped. The response decides: a faulty bot may end with another text. Growth renews the
+                deadline, up to `chatbots.hosting.requests.MOST_DEADLINES` times its length.
 
         Returns:
             The bot's response, cleaned by `clean_response`.
@@ -229,38 +231,13 @@ class Resident:
             BotLateError: no response within the deadline.
             BotFailedError: the bot cannot be loaded, raised an error, returned nothing usable, or was closed.
         """
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Outcome] = loop.create_future()
-        since, is_answered = time.monotonic(), False
-
-        def settle(outcome: Outcome) -> None:
-            if not answer.done():
-                answer.set_result(outcome)
-
-        def deliver(outcome: Outcome) -> None:
-            nonlocal is_answered
-            self.answered_in, is_answered = _seconds_of(outcome, since), True
-            with suppress(RuntimeError):  # the loop is closed: no caller waits
-                loop.call_soon_threadsafe(settle, outcome)
-
-        def on_timeout() -> None:
-            if not is_answered and not answer.done():
-                self.answered_in = math.inf
-                answer.set_exception(TimeoutError(f"Bot '{self.name}' did not answer at once."))
-
-        feed = TextFeed(loop, on_text).put if on_text else None
-        request = self._request(context, deadline, tenant, deliver, feed)
-        if timeout is None:
-            timer = loop.call_later(request.until - request.since, lambda: settle(self._queue.late(request)))
-        else:
-            timer = loop.call_later(timeout, on_timeout)
+        waiting = WaitingCaller(self.name, self._set_answered_in, on_text)
+        request = self._request(context, deadline, tenant, waiting.deliver, waiting.feed)
         try:
-            outcome = await answer
+            outcome = await waiting.outcome(request, self._queue.late, timeout)
         except (asyncio.CancelledError, TimeoutError):
             self._queue.leave(request)
             raise
-        finally:
-            timer.cancel()
         return await self._held_back(request, self._queue.conclude(request, outcome), timeout)
 
     def respond_now(self, context: Context, *, deadline: float | None = None) -> Response:
@@ -322,6 +299,9 @@ class Resident:
         """Close, and wait up to `ENDING_SECONDS` until the bot is released."""
         self.close(wait=ENDING_SECONDS)
 
+    def _set_answered_in(self, seconds: float) -> None:
+        self.answered_in = seconds
+
     async def _held_back(self, request: Request, response: Response, timeout: float | None) -> Response:
         """Return the response after the delay that the bot asked for."""
         if (seconds := request.held_for(response)) > 0:
@@ -343,13 +323,6 @@ class Resident:
         request = Request(context, now, until, tenant, deliver, on_text=on_text)
         self._queue.enter(request)
         return request
-
-
-def _seconds_of(outcome: Outcome, since: float) -> float:
-    """Seconds that the caller waits for a response, delay included; inf for an error."""
-    if not isinstance(outcome, Response):
-        return math.inf
-    return max(time.monotonic() - since, outcome.least_seconds)
 
 
 @atexit.register
