@@ -14,9 +14,9 @@ from django.db import connection
 from chatbots.errors import BotFailedError, BotNotHostedError, HostingError, last_line
 from chatbots.hosting.health import DRIFT_CONTEXTS, State
 from turnwise.bots.hosting import presence, resident_bots
-from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, GrowthEncoder, PartialReply
+from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, GrowthEncoder, Item, PartialReply
 from turnwise.bots.hosting.presence import DIRECTORY
-from turnwise.bots.hosting.remote import Item, Outbox, decode_context, encode_response
+from turnwise.bots.hosting.remote import Outbox, decode_context, encode_response
 from turnwise.bots.hosting.resident_bots import HostedBot
 from turnwise.live.newest import NewestSender
 
