@@ -92,7 +92,7 @@ async def test_a_reply_grows_and_is_labelled_once_it_is_complete(
 
 
 async def test_nothing_is_sent_before_the_reply_by_default(make_study: MakeStudy, open_tab: OpenTab) -> None:
-    dialogue, tab = await opened(make_study, open_tab, reply_display=ReplyDisplay.WHEN_DONE)
+    _, tab = await opened(make_study, open_tab, reply_display=ReplyDisplay.WHEN_DONE)
     await ask(tab)
 
     frame = await tab.receive()
@@ -198,7 +198,7 @@ async def test_a_reply_that_is_complete_cannot_be_stopped(make_study: MakeStudy,
 async def test_a_reply_is_not_stopped_where_the_study_does_not_allow_it(
     make_study: MakeStudy, open_tab: OpenTab
 ) -> None:
-    dialogue, tab = await opened(make_study, open_tab)
+    _, tab = await opened(make_study, open_tab)
     page = Page(tab)
     await ask(tab)
     await page.next()
@@ -299,6 +299,5 @@ def test_how_replies_appear_is_fixed_once_the_study_is_open(make_study: MakeStud
     with pytest.raises(ValidationError) as refused:
         save_study(study, owner=rex, consent_text="You talk to a machine.", targets={})
 
-    assert refused.value.message_dict == dict.fromkeys(
-        ("reply_display", "reply_pace", "may_stop_replies"), [OPENED]
-    )
+    fixed = ("reply_display", "reply_pace", "may_stop_replies")
+    assert refused.value.message_dict == {name: [OPENED] for name in fixed}

@@ -11,6 +11,7 @@ import asyncio
 import secrets
 import time
 from dataclasses import replace
+from typing import Any
 
 from chatbots.base import Context, ReplyOutcome, Response
 from chatbots.hosting.growth import cut_to, grown_from
@@ -87,8 +88,9 @@ class GrowingReply:
     async def _is_stopped_before(self, asking: "asyncio.Future[Reply]") -> bool:
         """Wait for the bot or the worker; a reply that is complete stands."""
         stopping = asyncio.ensure_future(self._stopping.wait())
+        either: set[asyncio.Future[Any]] = {asking, stopping}
         try:
-            await asyncio.wait({asking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stopping.cancel()
         return not asking.done()

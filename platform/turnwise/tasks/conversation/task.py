@@ -134,10 +134,9 @@ def _reply_display(study: Study) -> dict[str, str]:
     """How replies appear, unless at once when they are complete."""
     if study.reply_display == ReplyDisplay.WHEN_DONE:
         return {}
-    pace = f", {study.reply_pace} characters per second"
-    how = (
-        f"{study.get_reply_display_display()}{pace if study.reply_display == ReplyDisplay.FIXED_PACE else ''}"
-    )
+    how = str(study.get_reply_display_display())
+    if study.reply_display == ReplyDisplay.FIXED_PACE:
+        how += f", {study.reply_pace} characters per second"
     return {"Replies appear": f"{how}; workers can stop them" if study.may_stop_replies else how}
 
 
