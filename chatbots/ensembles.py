@@ -2,7 +2,8 @@
 
 The members are loaded together and asked in parallel, each on its own thread. A member that fails, is late or
 is in backoff is left out of the turn, and the remark says so; the turn fails only if no member replies. The
-first remark of a turn names the member whose reply was used.
+first remark of a turn names the member whose reply was used. Replies are held back until they are complete,
+because another member's reply may still be chosen.
 """
 
 import asyncio
@@ -66,7 +67,10 @@ class MemberFailure:
 
 
 class EnsembleBot(ContinuousBot):
-    """Several bots that answer as one. Subclasses write `answered`."""
+    """Several bots that answer as one. Subclasses write `answered`.
+
+    Replies are held back until they are complete: the reply of another member may still be used.
+    """
 
     listed_as = Kind.WRAPPER
     inner_setting = "bots"

@@ -89,7 +89,7 @@ class WrapperBot(Bot):
 
     Subclasses override `revised` to change a response, and `instead` to answer in the bot's place. Each
     response is revised as soon as it is complete; an error in `revised` fails that context alone. A subclass
-    that overrides `respond` gets whole batches.
+    that overrides `respond` gets whole batches. Replies are shown as they grow only if `passes_on` says so.
     """
 
     listed_as = Kind.WRAPPER
@@ -155,6 +155,14 @@ class WrapperBot(Bot):
         """Return the response to give; the same object if nothing changes."""
         return response
 
+    def passes_on(self, context: Context) -> bool:
+        """True if the inner bot's reply to this context may be shown as it grows.
+
+        It must stay a prefix of the reply after `revised`. Unless overridden, wrappers that override
+        `revised` hold their replies back until they are complete.
+        """
+        return type(self).revised is WrapperBot.revised
+
     def decided(self, contexts: Sequence[Context]) -> list[Response | Failure | None]:
         """Call `instead`; a context for which it raises an error gets a `Failure`."""
         try:
@@ -193,6 +201,7 @@ class _Revising(Answering):
         self._wrapper, self._inner = wrapper, inner
         self._keys = count()
         self._asked: dict[int, tuple[int, Context]] = {}  # by the key of the bot inside
+        self._passed_on: dict[int, bool] = {}  # whether the reply is shown as it grows, by the same key
         self._done: dict[int, Response | Failure] = {}
 
     @property
@@ -217,8 +226,22 @@ class _Revising(Answering):
         if self._asked:
             for inner_key, outcome in self._inner.step().items():
                 key, context = self._asked.pop(inner_key)
+                self._passed_on.pop(inner_key, None)
                 done[key] = self._wrapper.concluded(context, outcome)
         return done
+
+    def partial_texts(self) -> Mapping[int, str]:
+        if not self._asked:
+            return {}
+        grown = self._inner.partial_texts()
+        shown = [inner_key for inner_key in grown if inner_key in self._asked and self._passes_on(inner_key)]
+        return {self._asked[inner_key][0]: grown[inner_key] for inner_key in shown}
+
+    def _passes_on(self, inner_key: int) -> bool:
+        """Ask the wrapper once for each reply: a classifier may decide."""
+        if inner_key not in self._passed_on:
+            self._passed_on[inner_key] = self._wrapper.passes_on(self._asked[inner_key][1])
+        return self._passed_on[inner_key]
 
     def cancel(self, keys: Collection[int]) -> None:
         for key in keys:
@@ -228,13 +251,14 @@ class _Revising(Answering):
             self._inner.cancel(inner_keys)
         for inner_key in inner_keys:
             del self._asked[inner_key]
+            self._passed_on.pop(inner_key, None)
 
 
 class CandidateFilter(WrapperBot):
     """Replaces a rejected response by the best allowed candidate, or by a fallback if all are rejected.
 
-    The remarks say what was done; the candidates stay unchanged. An outer filter uses none of the texts that
-    this one rejects.
+    Replies are held back until they are complete. The remarks say what was done; the candidates stay
+    unchanged. An outer filter uses none of the texts that this one rejects.
     """
 
     fault: ClassVar[str]

@@ -28,7 +28,8 @@ _UNTRUE = (Reply.DENIES, Reply.CONTRADICTS)
 class IdentityGuardBot(WrapperBot):
     """Around a bot: says plainly that it is a machine where it is asked, and never lets it deny that.
 
-    A turn that asks does not reach the bot inside. One that may ask does, and its reply is checked.
+    A turn that asks does not reach the bot inside. One that may ask does, and its reply is checked, for which
+    it is held back until it is complete. All other replies may be shown as they grow.
 
     Source: Gros et al. 2021, The R-U-A-Robot Dataset, section 6.
     """
@@ -133,6 +134,13 @@ class IdentityGuardBot(WrapperBot):
                 response, text, "may have been asked whether it is a machine; appended that it is"
             )
         return response
+
+    def passes_on(self, context: Context) -> bool:
+        """True unless the reply to this context may be replaced."""
+        if not self.configuration.check_replies:
+            return True
+        [(intent, _)] = self._judge.intents([context.turns[-1].text])
+        return intent is not Intent.MAY_ASK
 
     def _replaced(self, response: Response, text: str, did: str) -> Response:
         return replace(response, text=text, reasoning="", remarks=(*response.remarks, self.remark(did)))

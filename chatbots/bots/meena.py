@@ -158,6 +158,13 @@ class _Answering(Answering):
         self._drop_idle()
         return done
 
+    def partial_texts(self) -> Mapping[int, str]:
+        return {
+            self._under_way[drawing, its_key]: text
+            for drawing, stream in self._streams.items()
+            for its_key, text in stream.partial_texts().items()
+        }
+
     def cancel(self, keys: Collection[int]) -> None:
         self._waiting = [each for each in self._waiting if each[0] not in keys]
         leaving = [place for place, key in self._under_way.items() if key in keys]
@@ -176,6 +183,9 @@ class _Answering(Answering):
 @register("meena-base")
 class MeenaBaseBot(ContinuousBot):
     """Evolved Transformer that draws 20 replies and says the likeliest: Meena (base).
+
+    Replies are held back until they are complete, because the likeliest is chosen at the end. With one sample
+    and no rule that removes it, they may be shown as they grow.
 
     Source: Adiwardana et al. 2020, arXiv:2001.09977, section 3.4.
     """
@@ -243,6 +253,8 @@ class MeenaBaseBot(ContinuousBot):
 class MeenaFullBot(MeenaBaseBot):
     """Meena (base) with top-k sampling, a rule against repetition and a safety layer: Meena (full).
 
+    Replies are held back until they are complete.
+
     Source: Adiwardana et al. 2020, arXiv:2001.09977, section 5.
     """
 
@@ -264,6 +276,8 @@ class MeenaFullBot(MeenaBaseBot):
 @register("meena-beam")
 class MeenaBeamBot(MeenaBaseBot):
     """The same model, whose likeliest reply is searched for with a beam, to compare drawn ones with.
+
+    Replies are held back until they are complete.
 
     Source: Adiwardana et al. 2020, arXiv:2001.09977, section 3.4 and table 3.
     """

@@ -22,7 +22,8 @@ class LatencyFloorBot(WrapperBot):
     """Around a bot: lets no reply out before the time that reading and typing would take.
 
     The reply sets its delay (`Response.least_seconds`), and only its caller waits, not the bot's thread or
-    other dialogues of the batch. A bot that is slower by itself is not delayed further.
+    other dialogues of the batch. A bot that is slower by itself is not delayed further. A reply is not shown
+    as it grows: that would reveal the bot's own speed.
     """
 
     class Configuration(WrapperConfiguration):
@@ -62,7 +63,7 @@ class RepetitionFilterBot(CandidateFilter):
 
     The rule is that of Meena (full): a long common subsequence of words with any earlier turn. If every
     candidate repeats, the first fallback that does not is used; if all fallbacks repeat, the bot's reply: a
-    repetition is a blemish, not a harm.
+    repetition is a blemish, not a harm. Replies are held back until they are complete.
 
     Source: Adiwardana et al. 2020, arXiv:2001.09977, section 5.2.
     """
@@ -112,7 +113,10 @@ def check_classifier(name: str) -> str:
 
 @register("safety-filter")
 class SafetyFilterBot(CandidateFilter):
-    """Around a bot: says another candidate where a classifier finds the first unsafe, or a fixed text."""
+    """Around a bot: says another candidate where a classifier finds the first unsafe, or a fixed text.
+
+    Replies are held back until they are complete.
+    """
 
     class Configuration(WrapperConfiguration):
         """The inner bot, the classifier, and the fallback."""

@@ -13,6 +13,9 @@ from typing import Generic, TypeVar
 from chatbots.base import Context, Response
 from chatbots.hosting.health import Outcome
 
+MOST_DEADLINES = 6
+"""A reply that keeps growing has this many times the deadline of one that shows nothing."""
+
 
 @dataclass(slots=True, eq=False)
 class Request:
@@ -26,6 +29,9 @@ class Request:
         deliver: passes the outcome to the caller, who may be gone; must not raise or block.
         taken: True once the bot has started.
         cancelled: True if the caller has left before the deadline.
+        on_text: passes a text so far to a caller who shows the reply as it grows; must not raise or block.
+            None: the caller waits for the whole reply.
+        first_until: the deadline before growth renewed it; None: it was not renewed.
     """
 
     context: Context
@@ -35,6 +41,14 @@ class Request:
     deliver: Callable[[Outcome], None]
     taken: bool = False
     cancelled: bool = False
+    on_text: Callable[[str], None] | None = None
+    first_until: float | None = None
+
+    def extend(self, now: float) -> None:
+        """Renew the deadline of a reply that grows, up to `MOST_DEADLINES` from the request."""
+        deadline = self.until - self.since if self.first_until is None else self.first_until - self.since
+        self.first_until = self.since + deadline
+        self.until = max(self.until, min(now + deadline, self.since + MOST_DEADLINES * deadline))
 
     def is_awaited(self, now: float) -> bool:
         """True if the caller still waits for the outcome."""

@@ -23,6 +23,8 @@ from weakref import WeakKeyDictionary
 
 from chatbots.base import Answering, Bot, Context, Response
 from chatbots.errors import last_line
+from chatbots.hosting.callers import WaitingCaller
+from chatbots.hosting.growth import GrowthWatch
 from chatbots.hosting.health import Health, Outcome, State
 from chatbots.hosting.requests import Request
 from chatbots.hosting.response_checks import check_bot, checked_batch, circumstances
@@ -109,6 +111,7 @@ class _Serving:
         """
         under_way: dict[int, Request] = {}
         joining: list[Request] = []
+        growth = GrowthWatch(self._queue.name)
         try:
             while under_way or self._queue.is_open:
                 self._cancel_abandoned(answering, under_way)
@@ -121,6 +124,7 @@ class _Serving:
                     done = answering.step()
                 for key in done.keys() & under_way.keys():
                     self._end(under_way.pop(key), self._queue.outcome(done[key]))
+                growth.look(answering, under_way)
         except BaseException:
             requests = [*under_way.values(), *joining]
             self._log_failure(len(requests))
@@ -201,6 +205,7 @@ class Resident:
         deadline: float | None = None,
         tenant: Hashable = None,
         timeout: float | None = None,
+        on_text: Callable[[str], None] | None = None,
     ) -> Response:
         """Ask the bot and wait for its response. Cancelling the caller removes the request from the queue.
 
@@ -211,6 +216,10 @@ class Resident:
                 many requests each sends.
             timeout: seconds after which the caller goes on without a response; this counts as no failure. The
                 bot's thread measures it: a busy event loop may learn of the response later.
+            on_text: called on the event loop with the whole text so far whenever it has grown, if the bot
+                shows it (`Answering.partial_texts`); whole characters only. While the loop is busy, texts are
+                skipped. The response decides: a faulty bot may end with another text. Growth renews the
+                deadline, up to `chatbots.hosting.requests.MOST_DEADLINES` times its length.
 
         Returns:
             The bot's response, cleaned by `clean_response`.
@@ -222,37 +231,13 @@ class Resident:
             BotLateError: no response within the deadline.
             BotFailedError: the bot cannot be loaded, raised an error, returned nothing usable, or was closed.
         """
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Outcome] = loop.create_future()
-        since, is_answered = time.monotonic(), False
-
-        def settle(outcome: Outcome) -> None:
-            if not answer.done():
-                answer.set_result(outcome)
-
-        def deliver(outcome: Outcome) -> None:
-            nonlocal is_answered
-            self.answered_in, is_answered = _seconds_of(outcome, since), True
-            with suppress(RuntimeError):  # the loop is closed: no caller waits
-                loop.call_soon_threadsafe(settle, outcome)
-
-        def on_timeout() -> None:
-            if not is_answered and not answer.done():
-                self.answered_in = math.inf
-                answer.set_exception(TimeoutError(f"Bot '{self.name}' did not answer at once."))
-
-        request = self._request(context, deadline, tenant, deliver)
-        if timeout is None:
-            timer = loop.call_later(request.until - request.since, lambda: settle(self._queue.late(request)))
-        else:
-            timer = loop.call_later(timeout, on_timeout)
+        waiting = WaitingCaller(self.name, self._set_answered_in, on_text)
+        request = self._request(context, deadline, tenant, waiting.deliver, waiting.feed)
         try:
-            outcome = await answer
+            outcome = await waiting.outcome(request, self._queue.late, timeout)
         except (asyncio.CancelledError, TimeoutError):
             self._queue.leave(request)
             raise
-        finally:
-            timer.cancel()
         return await self._held_back(request, self._queue.conclude(request, outcome), timeout)
 
     def respond_now(self, context: Context, *, deadline: float | None = None) -> Response:
@@ -314,6 +299,9 @@ class Resident:
         """Close, and wait up to `ENDING_SECONDS` until the bot is released."""
         self.close(wait=ENDING_SECONDS)
 
+    def _set_answered_in(self, seconds: float) -> None:
+        self.answered_in = seconds
+
     async def _held_back(self, request: Request, response: Response, timeout: float | None) -> Response:
         """Return the response after the delay that the bot asked for."""
         if (seconds := request.held_for(response)) > 0:
@@ -328,19 +316,13 @@ class Resident:
         deadline: float | None,
         tenant: Hashable,
         deliver: Callable[[Outcome], None],
+        on_text: Callable[[str], None] | None = None,
     ) -> Request:
         now = time.monotonic()
         until = now + (self.deadline if deadline is None else deadline)
-        request = Request(context, now, until, tenant, deliver)
+        request = Request(context, now, until, tenant, deliver, on_text=on_text)
         self._queue.enter(request)
         return request
-
-
-def _seconds_of(outcome: Outcome, since: float) -> float:
-    """Seconds that the caller waits for a response, delay included; inf for an error."""
-    if not isinstance(outcome, Response):
-        return math.inf
-    return max(time.monotonic() - since, outcome.least_seconds)
 
 
 @atexit.register

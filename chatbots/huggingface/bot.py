@@ -156,6 +156,7 @@ class _Answering(Answering):
         self._stream = DecodingStream(decoder, room=settings.batch, count=settings.replies)
         self._keys = count()
         self._failed: dict[int, Response | Failure] = {}
+        self._shown_tokens: dict[int, int] = {}
 
     @property
     def room(self) -> int:
@@ -179,13 +180,22 @@ class _Answering(Answering):
         failed, self._failed = self._failed, {}
         return failed | {key: self._bot.response(drawn) for key, drawn in self._stream.step().items()}
 
+    def partial_texts(self) -> Mapping[int, str]:
+        tokens = self._stream.tokens_so_far()
+        grown = {key: each for key, each in tokens.items() if len(each) > self._shown_tokens.get(key, 0)}
+        self._shown_tokens = {key: len(each) for key, each in tokens.items()}
+        return {key: self._bot.text_so_far(each) for key, each in grown.items()}
+
     def cancel(self, keys: Collection[int]) -> None:
         drawn = [key for key in keys if self._failed.pop(key, None) is None]
         self._stream.cancel(drawn)
 
 
 class ModelBot(ContinuousBot):
-    """A bot with a language model decoded in this process. Subclasses convert a context to a prompt."""
+    """A bot with a language model decoded in this process. Subclasses convert a context to a prompt.
+
+    Replies may be shown as they grow, unless several are drawn for a turn and ranked.
+    """
 
     Configuration: ClassVar[type[BotConfiguration]] = ModelConfiguration
     configuration: ModelConfiguration
@@ -264,8 +274,19 @@ class ModelBot(ContinuousBot):
             "revision": None if is_local(self.configuration.source) else self.folder.name,
         }
 
+    def text_so_far(self, tokens: Sequence[int]) -> str:
+        """Text of a reply's first tokens; a prefix of the text of the finished reply."""
+        text = self._decoded(tokens).rstrip("\ufffd")  # stands for the first bytes of a character
+        if getattr(self.tokenizer, "clean_up_tokenization_spaces", False):
+            # The space before the last word is removed if an apostrophe or a full stop follows.
+            return text[: max(text.rfind(" "), 0)]
+        return text
+
     def _text(self, reply: Any) -> str:
-        return str(self.tokenizer.decode(reply.tokens, skip_special_tokens=True)).strip()
+        return self._decoded(reply.tokens)
+
+    def _decoded(self, tokens: Sequence[int]) -> str:
+        return str(self.tokenizer.decode(tokens, skip_special_tokens=True)).strip()
 
     def _positions(self) -> int:
         """Number of positions that the model can represent."""

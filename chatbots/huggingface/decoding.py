@@ -182,6 +182,10 @@ class DecodingStream:
         full = self._state.places == self._decoder.settings.most_tokens
         return self._go_on(tokens, ~(full | torch.isin(tokens, self._decoder.ending)))
 
+    def tokens_so_far(self) -> dict[int, Sequence[int]]:
+        """Tokens drawn so far for each context in progress, by key; only for one reply per context."""
+        return {row.key: row.tokens for row in self._rows} if self._count == 1 else {}
+
     @torch.inference_mode()
     def cancel(self, keys: Collection[int]) -> None:
         """Stop drawing for these contexts, which are in progress."""

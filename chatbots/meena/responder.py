@@ -156,6 +156,12 @@ class Responder:
         self.safety = safety or AllowEverything()
         self.room, self.beam = (1 if beam else room), beam
 
+    @property
+    def keeps_every_sample(self) -> bool:
+        """True if the only sample becomes the reply, whatever it says."""
+        is_free = not self.avoid_repetition and isinstance(self.safety, AllowEverything)
+        return self.settings.samples == 1 and not self.beam and is_free
+
     def reply(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[Reply]:
         """Reply to each conversation.
 
@@ -260,6 +266,13 @@ class ReplyStream:
         done = self._samples.step()
         return {key: self._responder.judged(drawn, *self._open.pop(key)) for key, drawn in done.items()}
 
+    def partial_texts(self) -> dict[int, str]:
+        """Texts so far by key; none if a sample may still be left out, as with N > 1."""
+        if not self._responder.keeps_every_sample:
+            return {}
+        decode = self._responder.tokenizer.decode
+        return {key: decode(tokens) for key, tokens in self._samples.tokens_so_far().items()}
+
     def cancel(self, keys: Collection[int]) -> None:
         """Stop replying to conversations that are in progress."""
         self._samples.cancel(keys)
@@ -299,6 +312,10 @@ class BeamStream:
         key = next(iter(self._waiting))
         (reply,) = self._responder.reply([self._waiting.pop(key)], [0])
         return {key: reply}
+
+    def partial_texts(self) -> dict[int, str]:
+        """Nothing: the beam decides at its end."""
+        return {}
 
     def cancel(self, keys: Collection[int]) -> None:
         """Drop these conversations."""

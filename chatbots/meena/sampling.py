@@ -245,6 +245,15 @@ class SampleStream:
         return self._leave(ended) if ended.any() else {}
 
     @torch.inference_mode()
+    def tokens_so_far(self) -> dict[int, list[int]]:
+        """Tokens drawn so far for each context in progress, by key; empty unless N = 1."""
+        if self.settings.samples > 1 or not len(self._owner):
+            return {}
+        tokens = to_host(self._drawn.tokens[: len(self._owner)])[:, 1:]
+        rows = zip(self._owner, tokens, self.state.positions, strict=True)
+        return {int(key): _until_end(drawn[: int(length)].tolist()) for key, drawn, length in rows}
+
+    @torch.inference_mode()
     def cancel(self, keys: Collection[int]) -> None:
         """Stop drawing samples of these contexts, which are in progress."""
         for key in keys:
@@ -293,6 +302,10 @@ class SampleStream:
         order = self.state.release_rows(leaving)
         self._owner = self._owner[order]
         self._drawn.keep(order)
+
+
+def _until_end(tokens: list[int]) -> list[int]:
+    return tokens[: tokens.index(Tokenizer.end)] if Tokenizer.end in tokens else tokens
 
 
 class Drawn(NamedTuple):

@@ -18,7 +18,7 @@ from turnwise.dialogues.reading_material import passages_of
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext, asks_of
 from turnwise.live.frames import RefusedError
 from turnwise.studies.asks import Party
-from turnwise.studies.models import Study
+from turnwise.studies.models import ReplyDisplay, Study
 from turnwise.studies.queries import studies_of
 
 # Filter of turns that people have labelled here. Labels of rehearsals and of imported files do not count.
@@ -31,7 +31,8 @@ LABELLED = Q(
 _SEAT_FIELDS = (
     "number", "worker", "asks", "assignment__participation", "bot__adapter",
     "dialogue__public_id", "dialogue__opening_turns", "dialogue__min_turns", "dialogue__max_turns",
-    "dialogue__study__code", "dialogue__study__markdown",
+    "dialogue__study__code", "dialogue__study__markdown", "dialogue__study__reply_display",
+    "dialogue__study__reply_pace", "dialogue__study__may_stop_replies",
 )  # fmt: skip
 
 
@@ -77,6 +78,9 @@ def seat_of(public_id: UUID, worker_id: int) -> SeatContext:
         bot_material=passages_of(partner) if partner.bot_id else (),
         material_keys=frozenset(mine.materials.values_list("key", flat=True)),
         is_operated=bool(partner.bot and partner.bot.is_operated),
+        reply_display=ReplyDisplay(dialogue.study.reply_display),
+        reply_pace=dialogue.study.reply_pace,
+        may_stop_replies=dialogue.study.may_stop_replies,
     )
 
 

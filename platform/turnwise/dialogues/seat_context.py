@@ -9,6 +9,7 @@ from uuid import UUID
 from chatbots.base import Passage
 from turnwise.dialogues.progress import Progress, SeatAsk, due_with_turn
 from turnwise.studies.asks import About, Party
+from turnwise.studies.models import ReplyDisplay
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,9 @@ class SeatContext:
         bot_material: texts that the bot has read.
         material_keys: keys of the texts that this person has to read.
         is_operated: a team member answers in the bot's place.
+        reply_display: when the bot's replies are shown.
+        reply_pace: characters per second of replies at a fixed pace.
+        may_stop_replies: this person may stop a reply that grows.
     """
 
     dialogue_id: int
@@ -44,6 +48,9 @@ class SeatContext:
     bot_material: tuple[Passage, ...] = ()
     material_keys: frozenset[str] = frozenset()
     is_operated: bool = False
+    reply_display: ReplyDisplay = ReplyDisplay.WHEN_DONE
+    reply_pace: int = 60
+    may_stop_replies: bool = False
 
     def ask(self, number: int) -> SeatAsk | None:
         """The seat's ask with this number; None if it has none."""
@@ -53,6 +60,12 @@ class SeatContext:
         """Rater role of this person for an ask."""
         of_a_person = ask.about == About.PARTNER_TURN and self.bot_id is None
         return Party.PARTNER if of_a_person else Party.CHATTER
+
+    @property
+    def replies_grow(self) -> bool:
+        """True if the bot's replies are shown before they are complete; an operator's never are."""
+        is_bot = self.bot_id is not None and not self.is_operated
+        return is_bot and self.reply_display != ReplyDisplay.WHEN_DONE
 
     @property
     def turns_needed(self) -> int:

@@ -18,11 +18,13 @@ from django.utils.translation import gettext_lazy as _
 from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError
 from turnwise.bots.hosting import client
-from turnwise.dialogues import operator_replies, queries, services
+from turnwise.dialogues import growing_replies, operator_replies, queries, services
+from turnwise.dialogues.growing_replies import GrowingReply
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.live.database import in_database
 from turnwise.live.frames import MAX_TEXT, Frame, RefusedError, Tell
+from turnwise.studies.models import ReplyDisplay
 
 LONGEST_MS = 24 * 3600 * 1000
 
@@ -158,6 +160,7 @@ async def _try_single_step(
     if (
         seat.bot_id is None
         or seat.is_operated
+        or seat.reply_display == ReplyDisplay.FIXED_PACE
         or len(displayed) % 2 != seat.number
         or str(key) in displayed.keys
     ):
@@ -205,23 +208,32 @@ def _schedule_reply(seat: SeatContext, context: Context, progress: Progress, sen
 
 async def _fetch_reply(seat: SeatContext, context: Context, progress: Progress, send: Tell) -> None:
     reply = (seat.dialogue_id, progress.turns)
+    growing = growing_replies.begin(seat, progress.turns, send)
 
     async def send_loading() -> None:
         _starting.add(reply)
         await send({"type": "bot_starting"})
 
     try:
-        frame = await _reply_frame(seat, context, progress, send_loading)
+        frame = await _reply_frame(seat, context, progress, send_loading, growing)
     finally:
         # Clear this before the frame is sent: the next message may follow at once.
         _answering.discard(reply)
         _starting.discard(reply)
+        if growing:
+            growing_replies.end(seat, progress.turns)
+    if growing:
+        await growing.close()
     if frame:
         await send(frame)
 
 
 async def _reply_frame(
-    seat: SeatContext, context: Context, progress: Progress, on_loading: client.OnLoading
+    seat: SeatContext,
+    context: Context,
+    progress: Progress,
+    on_loading: client.OnLoading,
+    growing: GrowingReply | None,
 ) -> Frame | None:
     """Ask the bot, save its reply or failure, and return the frame for the tabs; None if it ended."""
     position = progress.turns
@@ -229,6 +241,8 @@ async def _reply_frame(
         assert seat.bot_id is not None
         if seat.is_operated:
             reply = await operator_replies.wait_for_reply(seat, seat.bot_id, position)
+        elif growing:
+            reply = await growing.reply(seat.bot_id, context, on_loading)
         else:
             reply = await client.reply(seat.bot_id, context, tenant=seat.study_code, on_loading=on_loading)
         turn, progress = await services.close_exchange(seat, position=position, reply=reply)

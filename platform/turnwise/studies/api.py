@@ -20,7 +20,7 @@ from turnwise.questions.queries import readable
 from turnwise.studies import consent, services
 from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.facets import facets_of, set_facets
-from turnwise.studies.models import MOST_WANTED, PrimaryAnalysis, Share, Study
+from turnwise.studies.models import MOST_WANTED, PrimaryAnalysis, ReplyDisplay, Share, Study
 from turnwise.studies.presets import PRESETS, Preset, preset_named
 from turnwise.studies.queries import choosable_bots, owned_studies_of, studies_of
 from turnwise.studies.tasks import task_of, tasks
@@ -61,12 +61,29 @@ class StudyIn(Schema, extra="forbid"):
     margin: float | None = Field(
         None, description="The largest difference that does not matter, in points; empty: none is declared."
     )
+    reply_display: ReplyDisplay | None = Field(
+        None, description="How replies of chatbots appear; empty: as in the preset, when they are complete."
+    )
+    reply_pace: int | None = Field(
+        None, ge=10, le=2000, description="Characters per second of replies at a fixed pace; empty: 60."
+    )
+    may_stop_replies: bool | None = Field(
+        None, description="Whether workers can stop a reply that grows; empty: they cannot."
+    )
     bots: Targets = Field({}, description="By name of a bot, how many conversations with it are wanted.")
 
     @property
     def plan(self) -> dict[str, Any]:
         """Fields of the analysis plan that were sent."""
         named = ("primary_analysis", "exclusion_rules", "margin")
+        return self._given(named)
+
+    @property
+    def talk(self) -> dict[str, Any]:
+        """Fields about talking with chatbots that were sent."""
+        return self._given(("reply_display", "reply_pace", "may_stop_replies"))
+
+    def _given(self, named: tuple[str, ...]) -> dict[str, Any]:
         return {name: given for name in named if (given := getattr(self, name)) is not None}
 
 
@@ -114,7 +131,9 @@ def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
         raise HttpError(
             422, f"A study of the task “{study.task}” asks nothing, so leave out {', '.join(sent.plan)}."
         )
-    for name, given in sent.plan.items():
+    if sent.talk and not task_of(study).takes_bots(study):
+        raise HttpError(422, f"Nobody talks with chatbots in it, so leave out {', '.join(sent.talk)}.")
+    for name, given in (sent.plan | sent.talk).items():
         setattr(study, name, given)
     owner, asks = request.user, preset.asks or None
     try:

@@ -92,6 +92,8 @@ class StudyForm(forms.ModelForm[Study]):
             "pilot_size",
             "re_entry",
             "re_entry_most",
+            "reply_display",
+            "reply_pace",
         }:
             # A program that leaves the field out gets the default.
             self.fields[name].required = name in self.data

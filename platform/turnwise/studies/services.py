@@ -10,11 +10,20 @@ from django.utils.translation import gettext, gettext_lazy
 
 from turnwise.accounts.colleagues import UnknownPersonError, people_named
 from turnwise.accounts.models import User
-from turnwise.bots.models import OUTSIDE, Bot
+from turnwise.bots.models import OPERATED, OUTSIDE, Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.studies.ask_rules import in_order, refuse_unfit, store_asks
 from turnwise.studies.asks import AskSpec
-from turnwise.studies.models import LONGEST_TAG, MOST_TAGS, ConsentVersion, ReEntry, Share, Study, StudyBot
+from turnwise.studies.models import (
+    LONGEST_TAG,
+    MOST_TAGS,
+    ConsentVersion,
+    ReEntry,
+    ReplyDisplay,
+    Share,
+    Study,
+    StudyBot,
+)
 from turnwise.studies.presets import presets_of
 from turnwise.studies.tasks import Plan, task_of
 
@@ -23,8 +32,7 @@ from turnwise.studies.tasks import Plan, task_of
 PROTOCOL_FIELDS = (
     "task", "protocol", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice",
     "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size", "material", "bots_read",
-    "re_entry",
-    "re_entry_most",
+    "re_entry", "re_entry_most", "reply_display", "reply_pace", "may_stop_replies",
 )  # fmt: skip
 # The ledger holds promises in that currency. The asks are fixed, too: `Study.asks`.
 FIXED_FIELDS = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")
@@ -35,6 +43,11 @@ _PROMISED_SOONER = "People have agreed to be erased after %s days. It can be few
 
 _NOT_AGAIN = gettext_lazy(
     "People take part more than once only where they talk with chatbots. Choose “Once”."
+)
+
+_OPERATED_AT_ONCE = gettext_lazy(
+    "A person answers in place of %(bot)s, and replies of people never grow on the page: that would tell "
+    "them from chatbots. Choose “At once, when it is complete”, or leave this bot out."
 )
 
 # These may change while a form is open; saving it must not reset them.
@@ -174,6 +187,16 @@ def _set_targets(study: Study, targets: Mapping[Bot, int]) -> None:
         left_out.update(target=0)
     for bot, target in targets.items():
         StudyBot.objects.update_or_create(study=study, bot=bot, defaults={"target": target})
+    _refuse_growth_beside_people(study)
+
+
+def _refuse_growth_beside_people(study: Study) -> None:
+    """Refuse replies that grow in a study in which an operator answers in place of a bot."""
+    if study.reply_display == ReplyDisplay.WHEN_DONE:
+        return
+    operated = study.study_bots.filter(bot__adapter=OPERATED, target__gt=0).select_related("bot").first()
+    if operated:
+        raise ValidationError({"reply_display": _OPERATED_AT_ONCE % {"bot": operated.bot.title}})
 
 
 @transaction.atomic

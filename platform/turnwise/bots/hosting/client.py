@@ -21,6 +21,7 @@ from chatbots.errors import (
 )
 from chatbots.hosting.health import State
 from turnwise.bots.hosting import presence, resident_bots
+from turnwise.bots.hosting.growth import OnPartial
 from turnwise.bots.hosting.presence import DIRECTORY, Copy
 from turnwise.bots.hosting.remote import BotClient, bot_client, decode_response
 from turnwise.bots.hosting.resident_bots import HostedBot
@@ -67,6 +68,7 @@ async def reply(
     tenant: Hashable = None,
     deadline: float | None = None,
     on_loading: OnLoading | None = None,
+    on_partial: OnPartial | None = None,
 ) -> Reply:
     """Ask a bot for its response to `context`, in this process or in the least busy one.
 
@@ -78,6 +80,8 @@ async def reply(
         tenant: on whose behalf the bot is asked, such as a study's code; a bot serves tenants in turn.
         deadline: seconds to wait at most; settings.BOT_DEADLINE_SECONDS if None, as for people who wait.
         on_loading: called once if the bot is still loading.
+        on_partial: called with the text so far whenever it has grown, if the bot shows it. If the process
+            that hosts the bot dies, another one may begin anew with another text.
 
     Raises:
         chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted; a class for each.
@@ -88,11 +92,15 @@ async def reply(
     if copies := DIRECTORY.answering(bot_id):
         sender = await bot_client()
         if not await sender.is_connected(patience=0.0 if hosted else LINE_BACK_WITHIN_SECONDS):
-            return await _reply_from_here(hosted or _unreachable(copies[0]), context, tenant, seconds)
+            here = hosted or _unreachable(copies[0])
+            return await _reply_from_here(here, context, tenant, seconds, on_partial=on_partial)
         copy = min(copies, key=sender.pending_requests)
         if hosted is None or hosted.is_loading or hosted.resident.waiting > sender.pending_requests(copy):
-            return await _reply_from_elsewhere(sender, copy, context, tenant, seconds, on_loading)
-    return await _reply_from_here(hosted or await _host_now(bot_id), context, tenant, seconds)
+            return await _reply_from_elsewhere(
+                sender, copy, context, tenant, seconds, on_loading=on_loading, on_partial=on_partial
+            )
+    here = hosted or await _host_now(bot_id)
+    return await _reply_from_here(here, context, tenant, seconds, on_partial=on_partial)
 
 
 async def _until_loaded(bot_id: int, on_loading: OnLoading | None) -> None:
@@ -135,10 +143,19 @@ async def reply_at_once(bot_id: int, context: Context, *, tenant: Hashable = Non
 
 
 async def _reply_from_here(
-    hosted: HostedBot, context: Context, tenant: Hashable, deadline: float, *, timeout: float | None = None
+    hosted: HostedBot,
+    context: Context,
+    tenant: Hashable,
+    deadline: float,
+    *,
+    timeout: float | None = None,
+    on_partial: OnPartial | None = None,
 ) -> Reply:
     started = time.monotonic()
-    response = await hosted.resident.respond(context, deadline=deadline, tenant=tenant, timeout=timeout)
+    on_text = hosted.on_text(on_partial) if on_partial else None
+    response = await hosted.resident.respond(
+        context, deadline=deadline, tenant=tenant, timeout=timeout, on_text=on_text
+    )
     seconds = time.monotonic() - started
     if hosted.version_id is None:
         raise BotFailedError(f"{hosted.row} answered before its version was recorded.")
@@ -151,17 +168,26 @@ async def _reply_from_elsewhere(
     context: Context,
     tenant: Hashable,
     deadline: float,
+    *,
     on_loading: OnLoading | None,
+    on_partial: OnPartial | None,
 ) -> Reply:
     """Ask a copy in another process; if that process unloaded it or died, or Redis broke, ask again."""
     try:
-        answer = await sender.ask(copy, context, deadline=deadline, tenant=tenant)
+        answer = await sender.ask(copy, context, deadline=deadline, tenant=tenant, on_partial=on_partial)
     except (BotNotHostedError, LineLostError) as error:
         if isinstance(error, BotHostGoneError):
             await asyncio.to_thread(_in_thread, partial(DIRECTORY.mark_lost, copy))
         elif isinstance(error, BotNotHostedError):
             DIRECTORY.forget(copy)
-        return await reply(copy.bot_id, context, tenant=tenant, deadline=deadline, on_loading=on_loading)
+        return await reply(
+            copy.bot_id,
+            context,
+            tenant=tenant,
+            deadline=deadline,
+            on_loading=on_loading,
+            on_partial=on_partial,
+        )
     return Reply(decode_response(answer), answer["version"], answer["latency_ms"], context.seed)
 
 

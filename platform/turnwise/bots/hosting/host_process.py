@@ -14,9 +14,11 @@ from django.db import connection
 from chatbots.errors import BotFailedError, BotNotHostedError, HostingError, last_line
 from chatbots.hosting.health import DRIFT_CONTEXTS, State
 from turnwise.bots.hosting import presence, resident_bots
+from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, GrowthEncoder, Item, PartialReply
 from turnwise.bots.hosting.presence import DIRECTORY
-from turnwise.bots.hosting.remote import Item, Outbox, decode_context, encode_response
+from turnwise.bots.hosting.remote import Outbox, decode_context, encode_response
 from turnwise.bots.hosting.resident_bots import HostedBot
+from turnwise.live.newest import NewestSender
 
 log = logging.getLogger(__name__)
 PAUSE_AFTER_ERROR_SECONDS = 1.0
@@ -129,22 +131,38 @@ class Hosting:
 
     async def _answer(self, reply_to: str, request: Item) -> None:
         """Ask the bot and send its answer or the error to the caller."""
+        growth = self._growth_sender(reply_to, request["number"]) if request.get("grows") else None
         try:
-            answer = await self._answered(request)
+            answer = await self._answered(request, growth)
         except HostingError as error:
             answer = {"error": type(error).__name__, "why": str(error)}
         except Exception as error:
             log.exception("A request for bot %s failed.", request.get("bot"))
             answer = {"error": BotFailedError.__name__, "why": last_line(error)}
+        finally:
+            if growth:
+                await growth.close()
         self._outbox.post(reply_to, {"number": request["number"], **answer})
 
-    async def _answered(self, request: Item) -> Item:
+    def _growth_sender(self, reply_to: str, number: int) -> NewestSender[PartialReply]:
+        """Sender of the new parts of a reply that grows."""
+        encoder = GrowthEncoder()
+
+        async def send(partial: PartialReply) -> None:
+            self._outbox.post(reply_to, {"number": number, **encoder.encode(partial)})
+
+        return NewestSender(send, SENT_EVERY_SECONDS)
+
+    async def _answered(self, request: Item, growth: NewestSender[PartialReply] | None) -> Item:
         hosted = resident_bots.hosted_here(request["bot"])
         if hosted is None:
             raise BotNotHostedError(f"Bot {request['bot']} is not hosted there any more. Try again.")
         started = time.monotonic()
         response = await hosted.resident.respond(
-            decode_context(request), deadline=request["deadline"], tenant=request["tenant"]
+            decode_context(request),
+            deadline=request["deadline"],
+            tenant=request["tenant"],
+            on_text=hosted.on_text(growth.put) if growth else None,
         )
         milliseconds = round((time.monotonic() - started) * 1000)
         return encode_response(response) | {"version": hosted.version_id, "latency_ms": milliseconds}

@@ -5,6 +5,7 @@
 
 Each side sends one message at a time to each channel; items that arrive meanwhile go with the next message.
 So a busy caller pays the trip through Redis once for many requests, and a single request is sent immediately.
+A caller that shows replies as they grow gets items with the new part of the text before the answer.
 """
 
 import asyncio
@@ -12,7 +13,6 @@ import itertools
 import logging
 from collections.abc import Hashable
 from dataclasses import astuple
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from channels.layers import get_channel_layer
@@ -29,11 +29,11 @@ from chatbots.errors import (
     HostingError,
     LineLostError,
 )
+from turnwise.bots.hosting.growth import GrowthDecoder, Item, OnPartial, PartialReply
 from turnwise.bots.hosting.presence import Copy
 
 log = logging.getLogger(__name__)
 
-Item = dict[str, Any]
 # Extra time for an answer that left the host in time.
 TRAVEL_SECONDS = 1.0
 # Callers learn within this time that the host was killed.
@@ -57,7 +57,7 @@ _ERRORS: dict[str, type[HostingError]] = {
 class Outbox:
     """Sends items to channels, in as few messages as it can."""
 
-    def __init__(self, kind: str, **heading: Any) -> None:
+    def __init__(self, kind: str, **heading: str) -> None:
         """Set the type and further fields of all messages."""
         self._heading = {"type": kind, **heading}
         self._waiting: dict[str, list[Item]] = {}
@@ -94,6 +94,7 @@ class BotClient:
         self._outbox = Outbox("bots.requests", reply_to=channel)
         self._numbers = itertools.count()
         self._requests: dict[int, tuple[str, asyncio.Future[Item]]] = {}
+        self._growing: dict[int, GrowthDecoder] = {}
         self._pending: dict[str, int] = {}
         self._tasks = [asyncio.create_task(step) for step in (self._listen(), self._probe_hosts())]
 
@@ -105,8 +106,23 @@ class BotClient:
         """Number of unanswered requests to the copy's process."""
         return self._pending.get(copy.channel, 0)
 
-    async def ask(self, copy: Copy, context: Context, *, deadline: float, tenant: Hashable) -> Item:
+    async def ask(
+        self,
+        copy: Copy,
+        context: Context,
+        *,
+        deadline: float,
+        tenant: Hashable,
+        on_partial: OnPartial | None = None,
+    ) -> Item:
         """Send a request to a copy and return the host's answer, for `decode_response`.
+
+        Args:
+            copy: the copy to ask.
+            context: the dialogue so far.
+            deadline: seconds to wait at most.
+            tenant: on whose behalf the bot is asked.
+            on_partial: called with the text so far whenever it has grown; None: only the answer is sent.
 
         Raises:
             HostingError: the host reported an error, or no answer came in time.
@@ -116,9 +132,13 @@ class BotClient:
         self._requests[number] = copy.channel, answer
         self._pending[copy.channel] = self.pending_requests(copy) + 1
         request = {"number": number, "bot": copy.bot_id, "deadline": deadline, "tenant": tenant}
+        limit = asyncio.timeout(deadline + TRAVEL_SECONDS)
+        if on_partial:
+            self._growing[number] = GrowthDecoder(_renewing(limit, deadline, on_partial))
+            request["grows"] = True
         self._outbox.post(copy.channel, request | encode_context(context))
         try:
-            async with asyncio.timeout(deadline + TRAVEL_SECONDS):
+            async with limit:
                 found: Item = await answer
         except TimeoutError:
             late = f"The host {copy.host} did not answer within {deadline:g}\u00a0s. Try again."
@@ -128,6 +148,7 @@ class BotClient:
             raise
         finally:
             del self._requests[number]
+            self._growing.pop(number, None)
             self._pending[copy.channel] -= 1
         if "error" in found:
             raise _ERRORS.get(found["error"], BotFailedError)(found["why"])
@@ -145,9 +166,17 @@ class BotClient:
                 self._fail_all_pending()
                 continue
             for item in message["items"]:
-                _, answer = self._requests.get(item["number"], ("", None))
-                if answer and not answer.done():  # else it came too late
-                    answer.set_result(item)
+                self._receive(item)
+
+    def _receive(self, item: Item) -> None:
+        """Hand an answer or a part of a reply to its caller, unless it comes too late."""
+        _, answer = self._requests.get(item["number"], ("", None))
+        if answer is None or answer.done():
+            return
+        if "offset" not in item:
+            answer.set_result(item)
+        elif growing := self._growing.get(item["number"]):
+            growing.decode(item)
 
     def _fail_pending_at(self, channel: str) -> None:
         """Fail all requests to a process that has ended."""
@@ -174,6 +203,16 @@ class BotClient:
             await asyncio.sleep(LOOK_AFTER_SECONDS)
             for channel in {channel for channel, _ in self._requests.values()}:
                 await layer.send(channel, {"type": "bots.requests", "reply_to": self._channel, "items": []})
+
+
+def _renewing(limit: asyncio.Timeout, deadline: float, on_partial: OnPartial) -> OnPartial:
+    """Receiver of texts so far that renews the time limit of its request; the host sets the longest time."""
+
+    def receive(partial: PartialReply) -> None:
+        limit.reschedule(asyncio.get_running_loop().time() + deadline + TRAVEL_SECONDS)
+        on_partial(partial)
+
+    return receive
 
 
 _clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[BotClient]]" = WeakKeyDictionary()

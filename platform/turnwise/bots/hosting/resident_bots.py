@@ -4,7 +4,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -20,6 +20,7 @@ from chatbots.hosting.resident import Resident
 from chatbots.registry import REGISTRY
 from evaluation.files.writing import with_unit
 from turnwise.bots import composition
+from turnwise.bots.hosting.growth import OnPartial, PartialReply
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.services import record_memory, version_of
 
@@ -105,6 +106,15 @@ class HostedBot:
     @property
     def is_loading(self) -> bool:
         return self.resident.state is State.LOADING
+
+    def on_text(self, on_partial: OnPartial) -> Callable[[str], None]:
+        """Receiver of a request's texts so far that passes them on with the bot's version."""
+
+        def receive(text: str) -> None:
+            if self.version_id is not None:
+                on_partial(PartialReply(text, self.version_id))
+
+        return receive
 
     def health(self) -> dict[str, Any]:
         return asdict(self.resident.health()) | {"memory_bytes": self.memory_bytes}

@@ -11,7 +11,14 @@ from typing_extensions import override
 from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.places.assignment import PlaceState, claim_place, claim_place_fast
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
-from turnwise.dialogues import operator_replies, partner_events, queries, services, turn_taking
+from turnwise.dialogues import (
+    growing_replies,
+    operator_replies,
+    partner_events,
+    queries,
+    services,
+    turn_taking,
+)
 from turnwise.dialogues.partner_events import ASK_SECONDS, Partner
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext, group_of
@@ -135,6 +142,7 @@ class DialogueConsumer(WorkerSocket):
             "turn": self.turn,
             "label": self.label,
             "retry": self.retry,
+            "stop": self.stop,
             "finish": self.finish,
             "give_up": self.give_up,
             "here": self.here,
@@ -176,6 +184,12 @@ class DialogueConsumer(WorkerSocket):
     async def retry(self, frame: Frame) -> None:
         await turn_taking.retry(self.seat, send=self.send_everywhere)
         await self.show_state_everywhere()
+
+    async def stop(self, frame: Frame) -> None:
+        """End a reply that grows with what is shown. A reply that is complete stands."""
+        if not self.seat.may_stop_replies:
+            raise RefusedError("unknown_type")
+        growing_replies.stop(self.seat, field(frame, "position", int))
 
     async def finish(self, frame: Frame) -> None:
         await in_database(services.finish, self.seat)
@@ -256,7 +270,9 @@ class DialogueConsumer(WorkerSocket):
         if progress.reply_due and not faults and not is_answering:
             turn_taking.resume(self.seat, turns, progress, send=self.send_everywhere)
         has_failed = progress.reply_due and faults > 0
+        growing = growing_replies.frame_of(self.seat, progress.turns)
         return {
+            **({"growing": growing} if growing else {}),
             "type": "state",
             "turns": [self._formatted(turn) for turn in frames],
             "annotations": annotations,

@@ -14,7 +14,7 @@ from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.seat_context import asks_of
 from turnwise.live.frames import MAX_TEXT
 from turnwise.questions.question_sets import questions_json
-from turnwise.studies.models import Study
+from turnwise.studies.models import ReplyDisplay, Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,7 @@ def page_settings(
         "asks": [_ask(ask, language, material_keys) for ask in asks],
         "max_chars": MAX_TEXT,
         "notes_typing": study.notes_typing,
+        "may_stop": study.may_stop_replies and study.reply_display != ReplyDisplay.WHEN_DONE,
     }
 
 

@@ -18,7 +18,7 @@ from turnwise.dialogues.queries import outside_dialogue_counts
 from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.rehearsals.services import bots_of, copy_study
-from turnwise.studies.models import ReEntry, Speaker, Study
+from turnwise.studies.models import ReEntry, ReplyDisplay, Speaker, Study
 from turnwise.studies.outlook import PlannedStudy, planned_conversations
 from turnwise.studies.queries import with_bots
 from turnwise.studies.tasks import Rows, register
@@ -113,6 +113,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
             "Turns": f"{study.min_turns} to {study.max_turns}",
             "Asked": "; ".join(map(str, study.work_asks)),
             "Names of the bots": "hidden" if study.blind else "shown",
+            **_reply_display(study),
             **_re_entry(study),
         }
 
@@ -127,6 +128,16 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     @override
     def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
         return rehearsal.chatting_crowd(rehearsed, server, workers)
+
+
+def _reply_display(study: Study) -> dict[str, str]:
+    """How replies appear, unless at once when they are complete."""
+    if study.reply_display == ReplyDisplay.WHEN_DONE:
+        return {}
+    how = str(study.get_reply_display_display())
+    if study.reply_display == ReplyDisplay.FIXED_PACE:
+        how += f", {study.reply_pace} characters per second"
+    return {"Replies appear": f"{how}; workers can stop them" if study.may_stop_replies else how}
 
 
 def _re_entry(study: Study) -> Mapping[str, str]:

@@ -1,0 +1,158 @@
+"""Replies that tabs show before they are complete: as the bot writes them, or at one pace for all bots.
+
+    bot ── texts so far ──▶ GrowingReply ── bot_text frames ──▶ every open tab
+                                 └── the reply, stored once it is complete or stopped
+
+A text so far is in the memory of this process only. If the process dies, the reply is asked for again, as any
+other; a partial reply is never stored, unless the worker stops it.
+"""
+
+import asyncio
+import secrets
+import time
+from dataclasses import replace
+from typing import Any
+
+from chatbots.base import Context, ReplyOutcome, Response
+from chatbots.hosting.growth import cut_to, grown_from
+from chatbots.hosting.response_checks import is_blank
+from turnwise.bots.hosting import client
+from turnwise.bots.hosting.client import OnLoading, Reply
+from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, PartialReply
+from turnwise.dialogues.seat_context import SeatContext
+from turnwise.live.frames import Frame, Tell
+from turnwise.live.newest import NewestSender
+from turnwise.studies.models import ReplyDisplay
+
+
+class GrowingReply:
+    """A reply that is shown while it grows.
+
+    Args:
+        seat: of the worker.
+        position: of the reply.
+        send: sends a frame to every tab of the seat.
+    """
+
+    def __init__(self, seat: SeatContext, position: int, send: Tell) -> None:
+        self._seat, self._position, self._send = seat, position, send
+        # Two processes may ask for the same reply. A tab follows one of them.
+        self._stream = secrets.token_hex(4)
+        self._shown = ""
+        self._version_id = 0
+        self._began = time.monotonic()
+        self._first_seconds: float | None = None
+        self._stopping = asyncio.Event()
+        self._sender = NewestSender(self._show, SENT_EVERY_SECONDS)
+
+    async def reply(self, bot_id: int, context: Context, on_loading: OnLoading) -> Reply:
+        """Ask the bot and show its reply; returns the reply to store, whole or as it was stopped.
+
+        Raises:
+            chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted.
+        """
+        self._began = time.monotonic()
+        is_paced = self._seat.reply_display == ReplyDisplay.FIXED_PACE
+        asking = asyncio.ensure_future(
+            client.reply(
+                bot_id,
+                context,
+                tenant=self._seat.study_code,
+                on_loading=on_loading,
+                on_partial=None if is_paced else self._receive,
+            )
+        )
+        try:
+            if await self._is_stopped_before(asking):
+                return self._stopped(context)
+            return await self._paced(asking.result()) if is_paced else asking.result()
+        finally:
+            asking.cancel()
+
+    def stop(self) -> None:
+        """End the reply with what is shown; without effect while nothing is, or once it is complete."""
+        if not is_blank(self._shown):
+            self._stopping.set()
+
+    async def close(self) -> None:
+        """Show nothing more, so that the frame of the finished reply comes last."""
+        await self._sender.close()
+
+    @property
+    def frame(self) -> Frame | None:
+        """What a tab that opens now has to show; None while nothing is shown."""
+        if not self._shown:
+            return None
+        return {"position": self._position, "stream": self._stream, "offset": 0, "text": self._shown}
+
+    async def _is_stopped_before(self, asking: "asyncio.Future[Reply]") -> bool:
+        """Wait for the bot or the worker; a reply that is complete stands."""
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        either: set[asyncio.Future[Any]] = {asking, stopping}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+        return not asking.done()
+
+    def _receive(self, partial: PartialReply) -> None:
+        if self._first_seconds is None:
+            self._first_seconds = time.monotonic() - self._began
+        self._version_id = partial.version_id
+        self._sender.put(partial.text)
+
+    async def _show(self, text: str) -> None:
+        if self._stopping.is_set():
+            return
+        offset, new = grown_from(self._shown, text)
+        self._shown = text
+        grown = {"position": self._position, "stream": self._stream, "offset": offset, "text": new}
+        await self._send({"type": "bot_text", **grown})
+
+    def _stopped(self, context: Context) -> Reply:
+        response = Response(self._shown, outcome=ReplyOutcome.STOPPED, first_seconds=self._first_seconds)
+        milliseconds = round((time.monotonic() - self._began) * 1000)
+        return Reply(response, self._version_id, milliseconds, context.seed)
+
+    async def _paced(self, reply: Reply) -> Reply:
+        """Show a complete reply at the study's pace."""
+        text, began = reply.response.text, time.monotonic()
+        while (length := int((time.monotonic() - began) * self._seat.reply_pace)) < len(text):
+            if part := cut_to(text, length).rstrip():
+                self._sender.put(part)
+            try:
+                async with asyncio.timeout(SENT_EVERY_SECONDS):
+                    await self._stopping.wait()
+            except TimeoutError:
+                continue
+            response = replace(reply.response, text=self._shown, outcome=ReplyOutcome.STOPPED)
+            return replace(reply, response=response)
+        return reply
+
+
+_growing: dict[tuple[int, int], GrowingReply] = {}
+
+
+def begin(seat: SeatContext, position: int, send: Tell) -> GrowingReply | None:
+    """Register the reply at this position as one that grows; None if the study shows whole replies."""
+    if not seat.replies_grow:
+        return None
+    _growing[seat.dialogue_id, position] = growing = GrowingReply(seat, position, send)
+    return growing
+
+
+def end(seat: SeatContext, position: int) -> None:
+    """Forget the reply at this position: it is stored, or it failed."""
+    _growing.pop((seat.dialogue_id, position), None)
+
+
+def frame_of(seat: SeatContext, position: int) -> Frame | None:
+    """Text so far of the reply at this position, for a tab that opens; None if this process has none."""
+    growing = _growing.get((seat.dialogue_id, position))
+    return growing.frame if growing else None
+
+
+def stop(seat: SeatContext, position: int) -> None:
+    """Stop the reply at this position, if this process shows it and it is not complete."""
+    if growing := _growing.get((seat.dialogue_id, position)):
+        growing.stop()
