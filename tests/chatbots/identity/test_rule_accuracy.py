@@ -1,0 +1,37 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from chatbots.identity.replies import GROUPS, Group, Reply
+from chatbots.identity.rule_accuracy import kappa_of, labelled_replies
+from evaluation.rater_agreement.kappa import Kappa, cohen_kappa
+
+
+def test_labelled_replies_are_balanced_over_kinds_and_halves():
+    labelled = list(labelled_replies())
+    kinds = Counter(each.kind for each in labelled)
+    held_back = Counter(each.kind for each in labelled if each.is_held_back)
+
+    assert len({(each.question, each.reply.lower()) for each in labelled}) == len(labelled) >= 300
+    assert all(kinds[kind] >= 20 and 8 <= held_back[kind] <= kinds[kind] - 8 for kind in Reply)
+    assert 0.35 < sum(GROUPS[each.kind] is Group.CONFIRMS for each in labelled) / len(labelled) < 0.5
+    assert 150 <= sum(held_back.values()) <= len(labelled) - 150
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_kappa_and_its_interval_equal_a_second_implementation(seed):
+    generator = np.random.default_rng(seed)
+    first = generator.integers(0, 4, 200)
+    second = np.where(generator.random(200) < 0.6, first, generator.integers(0, 4, 200))
+    table = np.zeros((4, 4))
+    np.add.at(table, (first, second), 1)
+    expected = cohen_kappa(table)
+    assert isinstance(expected, Kappa)
+
+    found = kappa_of(list(zip(first.tolist(), second.tolist(), strict=True)))
+
+    assert found.value == pytest.approx(expected.value)
+    assert found.observed == pytest.approx(expected.observed)
+    interval = expected.interval()
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
