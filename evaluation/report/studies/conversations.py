@@ -24,7 +24,7 @@ from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
-from evaluation.report.studies.course import Course, course_figures
+from evaluation.report.studies.course import Course, course_figures, with_refusals
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 REPLIES = "partner_turn"
@@ -235,6 +235,8 @@ def study_result(study: StudyData) -> dict[str, Any]:
     found = signs([ask.judged for ask in study.asks], study.manners)
     for ask, figures in zip(study.asks, [result, *result["beside"]], strict=True):
         figures["flagged"] = scores_without_flagged(ask.questions, ask.judged, found, terms)
+        for part, _ in study.plan.parts(figures, ask.judged):
+            with_refusals(part, study.courses)
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
     return result | conformance(study.design, study.conduct)
 

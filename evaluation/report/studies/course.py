@@ -9,6 +9,7 @@ import numpy as np
 from evaluation.conversation.course import Repetition, repetition
 from evaluation.files.writing import percent
 from evaluation.report.label_columns import Judged
+from evaluation.report.studies.replies import Price, ReplyFacts, percent_of, reply_figures
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.interval import Undefined
 from evaluation.texts.repetition import MIN_SHARE, MIN_WORDS
@@ -26,8 +27,8 @@ class Course:
         under_way: number of open conversations.
         bot_failed: number of conversations that ended because the bot could not answer.
         faults: by kind, number of replies that the bot failed to give.
-        remarked: number of replies of finished conversations with remarks, such as a filter's.
-        fallbacks: number of these replies that are a prepared sentence of a filter.
+        replies: facts about each of its replies.
+        prices: prices of its tokens, in the order in which they apply.
         texts: the first finished conversations, each as (spoken by the bot?, text), oldest first.
     """
 
@@ -35,8 +36,8 @@ class Course:
     under_way: int = 0
     bot_failed: int = 0
     faults: Mapping[str, int] = field(default_factory=dict)
-    remarked: int = 0
-    fallbacks: int = 0
+    replies: Sequence[ReplyFacts] = ()
+    prices: Sequence[Price] = ()
     texts: Sequence[Sequence[tuple[bool, str]]] = ()
 
 
@@ -52,7 +53,8 @@ def course_figures(
         level: coverage of these intervals.
 
     Returns:
-        By bot, in the order of `courses`: endings, faults by kind, time to reply in ms, repetition, remarks.
+        By bot, in the order of `courses`: endings, faults by kind, time to reply in ms, repetition, and
+        `replies` as in `reply_figures` if there are any.
     """
     rng = np.random.default_rng(seed)
     repeated = repetition({bot: course.texts for bot, course in courses.items()}, rng, level=level)
@@ -66,7 +68,7 @@ def course_figures(
                 "faults": [{"kind": kind, "times": course.faults[kind]} for kind in sorted(course.faults)],
                 "latency": latency(judged.of_bot(bot)),
                 "repetition": _stored(repeated[bot]),
-                **_remarks(course),
+                **_replies(course),
             }
             for bot, course in courses.items()
         ],
@@ -79,11 +81,24 @@ def course_figures(
     }
 
 
-def _remarks(course: Course) -> dict[str, Any]:
-    """Numbers of replies with remarks and of fallbacks; empty without remarks."""
-    if not course.remarked:
-        return {}
-    return {"remarks": {"replies": course.remarked, "fallbacks": course.fallbacks}}
+def _replies(course: Course) -> dict[str, Any]:
+    """Figures of the replies; empty for people, and for systems that gave no reply here."""
+    return {"replies": reply_figures(course.replies, course.prices)} if course.replies else {}
+
+
+def with_refusals(result: dict[str, Any], courses: Mapping[str, Course]) -> None:
+    """Set `refused` beside the scores of each bot: the percentage of its replies that are refusals, or None.
+
+    Raters judge refusals like any other reply, so that the scores count them. Nothing is set if no bot has
+    replies here.
+    """
+    if not any(course.replies for course in courses.values()):
+        return
+    for row in result["bots"]:
+        course = courses.get(row["bot"])
+        row["refused"] = (
+            percent_of(reply_figures(course.replies), "refused") if course and course.replies else None
+        )
 
 
 def latency(judged: Judged) -> dict[str, int] | None:

@@ -31,7 +31,8 @@ LABELLED = Q(
 _SEAT_FIELDS = (
     "number", "worker", "asks", "assignment__participation", "bot__adapter",
     "dialogue__public_id", "dialogue__opening_turns", "dialogue__min_turns", "dialogue__max_turns",
-    "dialogue__study__code", "dialogue__study__markdown",
+    "dialogue__study__code", "dialogue__study__markdown", "dialogue__study__max_message_chars",
+    "dialogue__study__max_reply_chars", "dialogue__study__stores_reasoning",
 )  # fmt: skip
 
 
@@ -77,6 +78,9 @@ def seat_of(public_id: UUID, worker_id: int) -> SeatContext:
         bot_material=passages_of(partner) if partner.bot_id else (),
         material_keys=frozenset(mine.materials.values_list("key", flat=True)),
         is_operated=bool(partner.bot and partner.bot.is_operated),
+        message_limit=dialogue.study.message_limit,
+        reply_limit=dialogue.study.reply_limit,
+        stores_reasoning=dialogue.study.stores_reasoning,
     )
 
 

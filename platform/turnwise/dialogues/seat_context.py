@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from chatbots.base import Passage
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS, MAX_REPLY_CHARS
 from turnwise.dialogues.progress import Progress, SeatAsk, due_with_turn
 from turnwise.studies.asks import About, Party
 
@@ -24,6 +25,9 @@ class SeatContext:
         bot_material: texts that the bot has read.
         material_keys: keys of the texts that this person has to read.
         is_operated: a team member answers in the bot's place.
+        message_limit: longest message of this person, in code points.
+        reply_limit: longest reply of the bot that is stored, in code points.
+        stores_reasoning: the bot's reasoning is stored with its replies.
     """
 
     dialogue_id: int
@@ -44,6 +48,9 @@ class SeatContext:
     bot_material: tuple[Passage, ...] = ()
     material_keys: frozenset[str] = frozenset()
     is_operated: bool = False
+    message_limit: int = MAX_MESSAGE_CHARS
+    reply_limit: int = MAX_REPLY_CHARS
+    stores_reasoning: bool = False
 
     def ask(self, number: int) -> SeatAsk | None:
         """The seat's ask with this number; None if it has none."""

@@ -4,8 +4,8 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from turnwise.bots import operators
-from turnwise.live.frames import MAX_TEXT
 
 
 @login_required
@@ -19,6 +19,6 @@ def operate(request: HttpRequest, name: str) -> HttpResponse:
         "bot": bot,
         "settings": settings,
         "prepared": [(n, text, n if n < 10 else None) for n, text in enumerate(settings.prepared, start=1)],
-        "for_script": {"socket": f"/ws/operating/{bot.name}/", "max_chars": MAX_TEXT},
+        "for_script": {"socket": f"/ws/operating/{bot.name}/", "max_chars": MAX_MESSAGE_CHARS},
     }
     return render(request, "operating/operate.html", shown)

@@ -23,6 +23,7 @@ from turnwise.studies.models.choices import (
     language_name,
     refuse_unknown_protocol,
 )
+from turnwise.studies.models.reply_settings import ReplySettings
 from turnwise.studies.task_keys import first_key, refuse_unknown
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def entry_code() -> str:
 LONGEST_TAG, MOST_TAGS = 30, 10
 
 
-class Study(models.Model):
+class Study(ReplySettings):
     """A study: its protocol, its texts, its pay and its state."""
 
     class State(models.TextChoices):

@@ -4,10 +4,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from turnwise.crowd import refusals
 from turnwise.crowd.entry.practice_views import practice_first
 from turnwise.crowd.entry.worker_views import current_participation, page_of, worker_page
-from turnwise.responses.checks import MAX_RESPONSE
 from turnwise.studies.models import Study
 from turnwise.tasks.writing import services as writing
 from turnwise.tasks.writing.task import Writing
@@ -35,7 +35,7 @@ def write(request: HttpRequest, study: Study) -> HttpResponse:
     settings = {
         "socket": f"/ws/writing/{study.code}/",
         "name": f"writing.{participation.pk}",
-        "max_chars": MAX_RESPONSE,
+        "max_chars": MAX_MESSAGE_CHARS,
     }
     context = {"study": study, "resume_code": participation.resume_code, "settings": settings}
     return render(request, "tasks/writing/write.html", context)
