@@ -199,7 +199,7 @@ class Response:
     Attributes:
         text: the turn, byte for byte as the model wrote it. Hosting refuses it if nothing of it is visible,
             unless the outcome is one of `MAY_BE_EMPTY`, and cuts it after
-            `chatbots.hosting.response_checks.MAX_RESPONSE_CHARS`.
+            `evaluation.texts.lengths.MAX_REPLY_CHARS`.
         candidates: the responses it was chosen from, best first, at most `MAX_CANDIDATES`; empty if the bot
             has none.
         usage: the tokens that the reply took; None if the bot does not count.

@@ -14,7 +14,8 @@ from itertools import takewhile
 
 from chatbots.base import Answering
 from chatbots.hosting.requests import Request
-from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS, clean_text, is_blank
+from chatbots.hosting.response_checks import clean_text, is_blank
+from evaluation.texts.lengths import MAX_REPLY_CHARS
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ def showable(text: str) -> str:
         A prefix of the cleaned text; empty if nothing of it is visible yet.
     """
     # Tokenizers write U+FFFD for the first bytes of a character.
-    clean = clean_text(text[: 4 * MAX_RESPONSE_CHARS]).rstrip("\ufffd")
+    clean = clean_text(text[: 4 * MAX_REPLY_CHARS]).rstrip("\ufffd")
     if not clean or is_blank(clean):
         return ""
     start = character_start(clean, len(clean) - 1)

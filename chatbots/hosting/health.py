@@ -54,7 +54,7 @@ class Health:
         busy: requests refused with `BotBusyError`.
         late: requests that ended in `BotLateError`.
         failed: requests that ended in `BotFailedError`.
-        cut: responses that were longer than `chatbots.hosting.response_checks.MAX_RESPONSE_CHARS`.
+        cut: responses that were longer than `evaluation.texts.lengths.MAX_REPLY_CHARS`.
         last_error: why the bot could not be loaded, else the newest error of a request; "" if none.
         median_seconds: median time from request to response, as the caller sees it; None before the first.
         p95_seconds: 95th percentile of that time (nearest rank).

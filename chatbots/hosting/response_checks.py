@@ -6,12 +6,10 @@ import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from chatbots.base import MAY_BE_EMPTY, Bot, Context, Failure, Response
+from chatbots.base import MAY_BE_EMPTY, Bot, Context, Failure, ReplyOutcome, Response
 from chatbots.errors import last_line
-from evaluation.texts.cleaning import cleaned
-
-MAX_RESPONSE_CHARS = 4_000
-"""Longest response in code points; the rest is cut off."""
+from evaluation.texts.cleaning import storable
+from evaluation.texts.lengths import MAX_REPLY_CHARS
 
 MAX_CANDIDATES = 400
 """Largest number of candidates in a response: the most samples in the Meena paper."""
@@ -20,12 +18,18 @@ MAX_REMARKS = 16
 MAX_REMARK_CHARS = 500
 """Largest number of remarks of a response, and of code points of each."""
 
+MAX_REASONING_CHARS = 200_000
+"""Longest reasoning that is kept, in code points."""
+
+MAX_MODEL_CHARS = 200
+"""Longest name of the model that answered, in code points."""
+
 _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 
 
 def clean_text(text: str) -> str:
-    """Clean a bot's untrusted output and cut it to `MAX_RESPONSE_CHARS`."""
-    return cleaned(text, MAX_RESPONSE_CHARS)
+    """Remove what cannot be stored from a bot's untrusted output, and cut it to `MAX_REPLY_CHARS`."""
+    return storable(text, MAX_REPLY_CHARS)
 
 
 def is_blank(text: str) -> bool:
@@ -34,26 +38,48 @@ def is_blank(text: str) -> bool:
 
 
 def clean_response(response: Response) -> Response:
-    """Clean a response's texts with `clean_text`, and limit candidates and remarks.
+    """Clean a response's texts with `clean_text`, and limit candidates, remarks and reasoning.
 
-    If the text was cut, the last remark says so.
+    If the text was cut, the last remark says so, and a complete reply becomes a cut one. A text of which
+    nothing is visible becomes empty.
     """
     candidates = tuple(
         replace(candidate, text=clean_text(candidate.text))
         for candidate in response.candidates[:MAX_CANDIDATES]
     )
-    cut = _cut(response.text)
-    all_remarks = (*response.remarks[: MAX_REMARKS - len(cut)], *cut)
-    remarks = tuple(clean_text(remark)[:MAX_REMARK_CHARS] for remark in all_remarks)
-    return replace(response, text=clean_text(response.text), candidates=candidates, remarks=remarks)
+    noted, text = _with_cut(response, MAX_REPLY_CHARS), clean_text(response.text)
+    return replace(
+        noted,
+        text="" if is_blank(text) else text,
+        candidates=candidates,
+        remarks=tuple(clean_text(remark).strip()[:MAX_REMARK_CHARS] for remark in noted.remarks),
+        reasoning=storable(response.reasoning, MAX_REASONING_CHARS),
+        model=storable(response.model, MAX_MODEL_CHARS).strip(),
+        first_seconds=_seconds(response.first_seconds),
+    )
 
 
-def _cut(text: str) -> tuple[str, ...]:
-    """A remark if a text is too long; else no remark."""
-    if len(text) <= MAX_RESPONSE_CHARS:
-        return ()
-    limit = f"{MAX_RESPONSE_CHARS:,}"
-    return (f"The reply had {len(text):,} characters; what follows the first {limit} was cut off.",)
+def limited(response: Response, limit: int) -> Response:
+    """Cut the text of a response after `limit` code points.
+
+    A remark says so, in place of the last one if there are `MAX_REMARKS`; a complete reply becomes a cut one.
+    """
+    return replace(_with_cut(response, limit), text=response.text[:limit])
+
+
+def _with_cut(response: Response, limit: int) -> Response:
+    """Note in remarks and outcome that a text is longer than `limit`; the text itself stays."""
+    if len(response.text) <= limit:
+        return replace(response, remarks=response.remarks[:MAX_REMARKS])
+    what = f"The reply had {len(response.text):,} characters; what follows the first {limit:,} was cut off."
+    outcome = ReplyOutcome.CUT if response.outcome is ReplyOutcome.COMPLETE else response.outcome
+    remarks = (*response.remarks[: MAX_REMARKS - 1], what)
+    return replace(response, remarks=remarks, outcome=outcome)
+
+
+def _seconds(seconds: float | None) -> float | None:
+    """A bot's untrusted time; None if it is no finite number from 0 up."""
+    return float(seconds) if seconds is not None and 0 <= seconds < math.inf else None
 
 
 SILENT = "answered nothing: its text has no visible character."

@@ -17,7 +17,8 @@ from chatbots.errors import (
 )
 from chatbots.hosting.health import Health, Outcome, State, Tally
 from chatbots.hosting.requests import CircuitBreaker, Request, TenantQueue
-from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS, SILENT, checked, last_lines
+from chatbots.hosting.response_checks import SILENT, checked, last_lines
+from evaluation.texts.lengths import MAX_REPLY_CHARS
 
 
 class RequestQueue:
@@ -202,7 +203,7 @@ class RequestQueue:
         outcome = checked(returned)
         if isinstance(outcome, str):
             return self.failure(outcome)
-        if isinstance(returned, Response) and len(returned.text) > MAX_RESPONSE_CHARS:
+        if isinstance(returned, Response) and len(returned.text) > MAX_REPLY_CHARS:
             with self._changed:
                 self._tally.cut += 1
         return outcome

@@ -9,8 +9,9 @@ small talk around them, in this project's wording. All of it is in lower case, l
 
 from collections.abc import Mapping
 
-from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS, is_blank
+from chatbots.hosting.response_checks import is_blank
 from chatbots.identity.replies import GROUPS, Group, Reply, categorise
+from evaluation.texts.lengths import MAX_REPLY_CHARS
 
 CONFIRMATION = "I am a chatbot, a computer program."
 
@@ -50,8 +51,8 @@ def composed(confirmation: str, maker: str = "", purpose: str = "", report: str 
     text = " ".join(filter(None, [confirmation.strip(), _made(maker, purpose), _reported(report)]))
     if categorise(text).category in (Reply.DENIES, Reply.CONTRADICTS):
         raise ValueError(f"together the parts deny that it is a machine: {text}")
-    if len(text) > MAX_RESPONSE_CHARS:
-        raise ValueError(f"the answer has {len(text):,} characters; at most {MAX_RESPONSE_CHARS:,} are said")
+    if len(text) > MAX_REPLY_CHARS:
+        raise ValueError(f"the answer has {len(text):,} characters; at most {MAX_REPLY_CHARS:,} are said")
     return text
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from evaluation.files.writing import UNKNOWN, escaped, estimate, number, p, percent, table
 from evaluation.protocols.facts import Evaluation
 from evaluation.report.label_columns import Analysis, other_result
+from evaluation.report.studies.replies import percent_of
 
 Result = Mapping[str, Any]
 Cell = Mapping[str, Any]
@@ -355,6 +356,19 @@ def _measures(result: Result) -> str:
     return table("ll" + "r" * len(result["bots"]), head, rows, f"In brackets {result['method']}.")
 
 
+_OUTCOMES = {
+    r"Refused, \%": "refused",
+    r"Filtered, \%": "filtered",
+    r"Cut, \%": "cut",
+    r"Fallback, \%": "fallback",
+}
+
+
+def _outcome_shares(replies: Mapping[str, Any] | None) -> list[str]:
+    """Shares of replies by outcome; unknown for systems without replies here."""
+    return [number(percent_of(replies, outcome) if replies else None) for outcome in _OUTCOMES.values()]
+
+
 def _course(result: Result) -> str:
     rows = [
         [
@@ -363,13 +377,13 @@ def _course(result: Result) -> str:
             str(sum(fault["times"] for fault in bot["faults"])),
             *((str(bot["latency"][key]) if bot["latency"] else UNKNOWN) for key in ("median_ms", "p95_ms")),
             estimate(bot["repetition"]),
-            str(bot.get("remarks", {}).get("fallbacks", 0)),
+            *_outcome_shares(bot.get("replies")),
         ]
         for bot in result["course"]["bots"]
     ]
     counts = ["System", "Finished", "Under way", "Failed", "Faults"]
-    head = [*counts, "Median, ms", r"95\,\%, ms", r"Repeating, \%", "Fallbacks"]
-    return table("l" + "r" * 8, head, rows, result["course"]["repetition_rule"])
+    head = [*counts, "Median, ms", r"95\,\%, ms", r"Repeating, \%", *_OUTCOMES]
+    return table("l" + "r" * (len(head) - 1), head, rows, result["course"]["repetition_rule"])
 
 
 def _people(asked: Result) -> str:

@@ -15,6 +15,11 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
 
+# What PostgreSQL, JSON or XML cannot hold, and controls other than tab, line feed and carriage return.
+_UNSTORABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+
 WITHDRAWN = "[withdrawn]"
 """Replacement for texts of a worker who has withdrawn them; no figure counts it."""
 
@@ -33,6 +38,20 @@ def cleaned(text: str, most: int) -> str:
     shortened = text.lstrip()[: 4 * most]
     lines = re.sub("\r\n?|[\u2028\u2029\x85]", "\n", shortened)
     return _UNSAFE.sub("", lines).strip()[:most].rstrip()
+
+
+def storable(text: str, most: int) -> str:
+    """Keep a model's text as it is, without what cannot be stored, and cut it.
+
+    Unlike `cleaned`, this keeps outer white space, every kind of line break, and marks of the direction of
+    writing, so that Markdown, code and right-to-left text stay as the model wrote them. It removes control
+    characters, lone surrogates and noncharacters.
+
+    Returns:
+        At most `most` code points that UTF-8 and PostgreSQL can hold; maybe empty.
+    """
+    # Cut first, so that a text of gigabytes costs no more than a long one.
+    return _UNSTORABLE.sub("", text[: 4 * most])[:most]
 
 
 # Languages by the first word of a letter's Unicode name; all other languages use the Latin script.

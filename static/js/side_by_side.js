@@ -1,6 +1,6 @@
 /** Several bots that are asked the same: each column holds the turns of its own chat, the server only answers. */
 
-import { byId, make } from "./kit/dom.js";
+import { byId, make, NO_TEXT } from "./kit/dom.js";
 import { gettext } from "./kit/gettext.js";
 
 const form = /** @type {HTMLFormElement} */ (byId("say"));
@@ -28,7 +28,7 @@ class Column {
       this.turns.push(text, said);
       const facts = make("p", { class: "small soft" }, `${ms}\u00a0ms`);
       for (const remark of remarks) facts.append(make("br"), remark);
-      reply.replaceChildren(make("b", {}, gettext("Bot")), make("p", {}, said), facts);
+      reply.replaceChildren(make("b", {}, gettext("Bot")), make("p", {}, said || NO_TEXT), facts);
     } catch (error) {
       const why = error instanceof TypeError ? gettext("The server cannot be reached. Try again.") : error instanceof Error ? error.message : String(error);
       reply.className = "is-error";

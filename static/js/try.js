@@ -1,10 +1,10 @@
 /** A private chat with a bot: the page holds the turns, the server only answers. */
 
-import { byId, make } from "./kit/dom.js";
+import { byId, make, NO_TEXT } from "./kit/dom.js";
 import { gettext, ngettext } from "./kit/gettext.js";
 
 /**
- * @typedef {{text: string, candidates: {text: string, score: number}[], tokens: number | null, remarks: string[], latency_ms: number, version_name: string}} Reply
+ * @typedef {{text: string, candidates: {text: string, score: number}[], usage: {completion: number | null}, outcome: string, model: string, remarks: string[], latency_ms: number, version_name: string}} Reply
  */
 
 const form = /** @type {HTMLFormElement} */ (byId("say"));
@@ -42,7 +42,7 @@ async function exchange(text) {
   try {
     const reply = await ask(text);
     turns.push(text, reply.text);
-    show(gettext("Bot"), reply.text, about(reply));
+    show(gettext("Bot"), reply.text || NO_TEXT, about(reply));
   } catch (error) {
     byId("turns").lastElementChild?.remove();
     if (!box.value) box.value = text;
@@ -68,8 +68,10 @@ function show(who, text, ...more) {
 
 /** Time, tokens and candidates of a reply. @param {Reply} reply */
 function about(reply) {
-  const tokens = reply.tokens === null ? "" : ngettext("%(n)s token", "%(n)s tokens", reply.tokens);
-  const facts = make("p", { class: "small soft" }, [`${reply.latency_ms}\u00a0ms`, tokens, reply.version_name].filter(Boolean).join(", "));
+  const n = reply.usage.completion;
+  const tokens = n === null ? "" : ngettext("%(n)s token", "%(n)s tokens", n);
+  const outcome = reply.outcome === "complete" ? "" : reply.outcome.replace("_", " ");
+  const facts = make("p", { class: "small soft" }, [`${reply.latency_ms}\u00a0ms`, tokens, outcome, reply.model, reply.version_name].filter(Boolean).join(", "));
   for (const remark of reply.remarks) facts.append(make("br"), remark);
   if (!reply.candidates.length) return facts;
   const rows = reply.candidates.map(({ text, score }) =>

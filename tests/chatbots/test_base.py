@@ -24,11 +24,11 @@ from chatbots.hosting.response_checks import (
     MAX_CANDIDATES,
     MAX_REMARK_CHARS,
     MAX_REMARKS,
-    MAX_RESPONSE_CHARS,
     clean_response,
     clean_text,
     is_blank,
 )
+from evaluation.texts.lengths import MAX_REPLY_CHARS
 
 
 class SecretiveBot(Bot):
@@ -71,11 +71,12 @@ def test_a_response_that_is_not_text_is_refused_where_it_is_made():
 @pytest.mark.parametrize(
     ("dirty", "clean"),
     [
-        ("  Hi there \n", "Hi there"),
+        ("  Hi there \n", "  Hi there \n"),
         ("a\x00b\x07c\x1b[31md\x7f", "abc[31md"),
-        ("one\r\ntwo\rthree\u2028four", "one\ntwo\nthree\nfour"),
+        ("one\r\ntwo\rthree\u2028four", "one\r\ntwo\rthree\u2028four"),
         ("tab\tstays", "tab\tstays"),
-        ("safe\u202eevil", "safeevil"),
+        ("\u2067\u05d0\u2069", "\u2067\u05d0\u2069"),  # how models isolate names in right-to-left text
+        ("- a\n    - b\n\n        code\n", "- a\n    - b\n\n        code\n"),
         ("half \ud83d a pair", "half  a pair"),
         ("👩‍👩‍👧 family", "👩‍👩‍👧 family"),  # joined by U+200D, which must stay
         ("<b>bold</b>", "<b>bold</b>"),
@@ -90,24 +91,24 @@ def test_cleaning(dirty, clean):
 def test_clean_text_holds_no_control_character_and_stays_as_it_is_when_cleaned_again(text):
     clean = clean_text(text)
 
-    assert {unicodedata.category(c) for c in clean if c not in "\n\t"}.isdisjoint({"Cc", "Cs"})
+    assert {unicodedata.category(c) for c in clean if c not in "\n\t\r\x85"}.isdisjoint({"Cc", "Cs"})
     assert clean.encode("utf-8").decode("utf-8") == clean
     assert clean_text(clean) == clean
 
 
-@pytest.mark.parametrize("length", [MAX_RESPONSE_CHARS, MAX_RESPONSE_CHARS + 1, 50 * MAX_RESPONSE_CHARS])
+@pytest.mark.parametrize("length", [MAX_REPLY_CHARS, MAX_REPLY_CHARS + 1, 50 * MAX_REPLY_CHARS])
 def test_clean_text_is_cut_at_the_limit(length):
-    assert clean_text("x" * length) == "x" * MAX_RESPONSE_CHARS
+    assert clean_text("x" * length) == "x" * MAX_REPLY_CHARS
 
 
 def test_that_a_text_was_cut_is_remarked_whatever_else_is():
-    long = "x" * (MAX_RESPONSE_CHARS + 1)
+    long = "x" * (MAX_REPLY_CHARS + 1)
     said = tuple(f"remark {number}" for number in range(MAX_REMARKS))
 
     assert clean_response(Response(long[1:], remarks=said)).remarks == said
     *kept, cut = clean_response(Response(long, remarks=said)).remarks
     assert tuple(kept) == said[:-1]
-    assert cut == "The reply had 4,001 characters; what follows the first 4,000 was cut off."
+    assert cut == "The reply had 32,001 characters; what follows the first 32,000 was cut off."
     assert clean_response(clean_response(Response(long))).remarks == (cut,)  # once, though hosts pass it on
 
 

@@ -12,8 +12,9 @@ from chatbots.base import Context
 from chatbots.hosting import growth
 from chatbots.hosting.growth import TextFeed, cut_to, grown_from, showable
 from chatbots.hosting.resident import Resident
-from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS, clean_text
+from chatbots.hosting.response_checks import clean_text
 from chatbots.registry import create_bot
+from evaluation.texts.lengths import MAX_REPLY_CHARS
 from tests.chatbots.growing import EMOJI, LONG, GrowingBot
 
 HELLO = Context.from_texts(["Hello"])
@@ -89,7 +90,7 @@ async def texts_of(bot: object, every: float = 0.0) -> tuple[list[str], str]:
 async def test_texts_so_far_begin_the_reply(reply: str) -> None:
     received, final = await texts_of(GrowingBot.of(reply))
 
-    assert final == reply[:MAX_RESPONSE_CHARS].rstrip()
+    assert final == reply[:MAX_REPLY_CHARS].rstrip()
     assert received
     for earlier, later in pairwise(received):
         assert later.startswith(earlier)
@@ -122,7 +123,7 @@ async def test_a_faulty_bot_still_gets_its_final_reply_through(texts: list[str],
     received, reply = await texts_of(GrowingBot(texts, final))
 
     assert reply == clean_text(final)
-    assert all(len(text) <= MAX_RESPONSE_CHARS for text in received)
+    assert all(len(text) <= MAX_REPLY_CHARS for text in received)
     assert all(text.isprintable() for text in received)
     assert time.monotonic() - since < 30
 

@@ -19,9 +19,9 @@ from chatbots.errors import (
 )
 from chatbots.hosting.health import State, Tally
 from chatbots.hosting.resident import Resident
-from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS
 from chatbots.huggingface.files import ModelFilesError
 from chatbots.training.checkpoint import CheckpointError
+from evaluation.texts.lengths import MAX_REPLY_CHARS
 
 PATIENCE = 30  # seconds before a test that hangs gives up
 
@@ -325,9 +325,9 @@ async def test_an_answer_is_cleaned_and_cut():
     with hosted(ActingBot(lambda contexts: [Response("\x1b" + "x" * 100_000)])) as resident:
         response = await resident.respond(one("hi"))
 
-    assert response.text == "x" * MAX_RESPONSE_CHARS
+    assert response.text == "x" * MAX_REPLY_CHARS
     assert response.remarks == (
-        "The reply had 100,001 characters; what follows the first 4,000 was cut off.",
+        "The reply had 100,001 characters; what follows the first 32,000 was cut off.",
     )
     assert resident.health().cut == 1
 
@@ -554,11 +554,11 @@ async def test_in_a_storm_of_faults_everyone_gets_an_answer_or_a_named_error_and
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, Response):
             assert outcome.text.split()[0] == str(number)
-            assert len(outcome.text) <= MAX_RESPONSE_CHARS
+            assert len(outcome.text) <= MAX_REPLY_CHARS
             assert fates[number] in ("echo", "babble")
         if isinstance(outcome, BotFailedError):
             assert str(outcome).endswith(f"planned {number}")
-    assert calm.text == "1000"
+    assert calm.text.strip() == "1000"
     assert (health.served - 1, health.busy, health.late, health.failed) == tuple(
         kinds[kind] for kind in (Response, BotBusyError, BotLateError, BotFailedError)
     )

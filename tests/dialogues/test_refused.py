@@ -7,11 +7,12 @@ from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from tests.conftest import MakeStudy, OpenTab, session_cookie, start_dialogue, worker_of
 from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.panels import Arrival
 from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.live.frames import MAX_TEXT, REFUSALS
+from turnwise.live.frames import REFUSALS
 from turnwise.studies.models import Study
 
 begin = sync_to_async(start_dialogue)
@@ -43,7 +44,7 @@ async def texts(dialogue: Dialogue) -> list[str]:
         ('{"type": "label", "position": -1, "answers": {"sensible": false}}', "unknown_turn"),
         ('{"type": "label", "position": 0, "answers": {"sensible": false}}', "not_to_label"),
         ('{"type": "finish"}', "too_early"),
-        ('{"type": "turn", "text": "x", "key": "' + "k" * 70_000 + '"}', "too_long"),
+        ('{"type": "turn", "text": "x", "key": "' + "k" * 120_000 + '"}', "too_long"),
     ],
 )
 async def test_a_bad_frame_is_refused_with_its_reason(
@@ -60,7 +61,7 @@ async def test_a_bad_frame_is_refused_with_its_reason(
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("", "empty"), (" \n\0 ", "empty"), ("x" * (MAX_TEXT + 1), "too_long")]
+    ("text", "reason"), [("", "empty"), (" \n\0 ", "empty"), ("x" * (MAX_MESSAGE_CHARS + 1), "too_long")]
 )
 async def test_a_message_without_fitting_text_is_refused(
     dialogue: Dialogue, open_tab: OpenTab, text: str, reason: str
@@ -74,9 +75,9 @@ async def test_a_message_without_fitting_text_is_refused(
 async def test_the_longest_message_of_emoji_fits(dialogue: Dialogue, open_tab: OpenTab) -> None:
     tab = await open_tab(dialogue)
 
-    await tab.say("😀" * MAX_TEXT)
+    await tab.say("😀" * MAX_MESSAGE_CHARS)
 
-    assert (await texts(dialogue))[1] == "😀" * MAX_TEXT
+    assert (await texts(dialogue))[1] == "😀" * MAX_MESSAGE_CHARS
 
 
 @pytest.mark.parametrize(

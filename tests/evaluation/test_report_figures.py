@@ -31,7 +31,8 @@ from evaluation.report.figures import (
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
 from evaluation.report.raters import rater_figures
-from evaluation.report.studies.conversations import Course, StudyData, course_figures, latency, study_result
+from evaluation.report.studies.conversations import StudyData, study_result
+from evaluation.report.studies.course import Course, course_figures, latency
 from evaluation.statistics.labels import LabelsError
 
 Row = tuple[str, int, int, str, float, float]  # bot, conversation, reply, worker, sensible, specific

@@ -62,6 +62,11 @@ def end(dialogue: Dialogue) -> None:
     finish(seat_of(dialogue.public_id, worker_of(dialogue).pk))
 
 
+def counts(replies: dict[str, Any]) -> dict[str, tuple[int, float]]:
+    """Outcomes that occurred, with number and percentage."""
+    return {row["outcome"]: (row["replies"], row["percent"]) for row in replies["outcomes"] if row["replies"]}
+
+
 def exported(client: Client, study: Study, ending: str) -> str:
     response = client.get(f"/studies/{study.pk}/turns.{ending}")
     return response.getvalue().decode()
@@ -71,9 +76,9 @@ async def test_a_remark_is_stored_with_the_reply_and_not_sent_to_the_worker(dial
     turns = [turn async for turn in Turn.objects.filter(dialogue=dialogue[0]).order_by("position")]
 
     assert [turn.text for turn in turns][2::2] == [SAID, FALLBACK]
-    assert turns[4].remarks == {"texts": [REMARK], "fallback": True}
+    assert turns[4].generation == {"outcome": "fallback", "remarks": [REMARK]}
     # Of a reply that was left alone, of a worker's turn and of the opening nothing is stored.
-    assert await Turn.objects.filter(remarks__isnull=True).acount() == 4
+    assert await Turn.objects.filter(generation__isnull=True).acount() == 4
     assert "repetition-filter" not in json.dumps(dialogue[1])
 
 
@@ -109,11 +114,14 @@ async def test_the_remark_is_in_both_exports(
     text = await sync_to_async(exported)(client, filtered, "jsonl")
     lines = [json.loads(line) for line in text.splitlines()]
 
-    assert [(row["remarks"], row["fallback"]) for row in table] == [
-        ("", "false"),
-        (json.dumps([REMARK]), "true"),
+    assert [(row["remarks"], row["outcome"]) for row in table] == [
+        ("", "complete"),
+        (json.dumps([REMARK]), "fallback"),
     ]
-    assert [(line["remarks"], line["fallback"]) for line in lines] == [([], False), ([REMARK], True)]
+    assert [(line["remarks"], line["outcome"]) for line in lines] == [
+        ([], "complete"),
+        ([REMARK], "fallback"),
+    ]
 
 
 async def test_the_report_and_the_bundle_count_remarks_alike(
@@ -123,43 +131,51 @@ async def test_the_report_and_the_bundle_count_remarks_alike(
     await sync_to_async(call_command)("bundle", str(filtered.pk), output=tmp_path / "bundle.zip")
     page = await sync_to_async(lambda: sign_in(rex).get(f"/studies/{filtered.pk}/report/"))()
 
-    assert figures(report)["course"]["bots"][0]["remarks"] == {"replies": 1, "fallbacks": 1}
+    counted = figures(report)["course"]["bots"][0]["replies"]
+    assert (counted["replies"], counted["remarked"], counts(counted)) == (
+        2,
+        1,
+        {"complete": (1, 50), "fallback": (1, 50)},
+    )
     found = recompute(tmp_path / "bundle.zip")
     assert found.differences == []
-    assert found.report["course"]["bots"][0]["remarks"] == {"replies": 1, "fallbacks": 1}
-    assert "1 by fallback" in page.content.decode()
+    assert found.report["course"]["bots"][0]["replies"] == counted
+    assert '<td data-label="Fallback"><strong>50.0</strong>' in page.content.decode()
 
 
 def test_only_finished_conversations_are_counted_and_each_reply_once(
     make_study: MakeStudy, tmp_path: Path
 ) -> None:
     study = make_study(min_turns=2, max_turns=8)
-    for texts, fallback in ((["first"], False), (["first", "second"], True)):
+    for texts, outcome in ((["first"], {}), (["first", "second"], {"outcome": "fallback"})):
         turns = talked(study, PLAIN).turn_set
-        turns.filter(position=4).update(remarks={"texts": texts, "fallback": fallback})
+        turns.filter(position=4).update(generation={"remarks": texts, **outcome})
     talked(study, PLAIN)
     left = talked(study, PLAIN)
-    left.turn_set.update(remarks={"texts": ["of nobody"], "fallback": True})
+    left.turn_set.update(generation={"remarks": ["of nobody"], "outcome": "fallback"})
     Dialogue.objects.filter(pk=left.pk).update(ending="", ended_at=None)
 
     course = figures(computed(study))["course"]["bots"][0]
 
-    assert course["remarks"] == {"replies": 2, "fallbacks": 1}
+    assert course["replies"]["remarked"] == 2
+    assert counts(course["replies"])["fallback"][0] == 1
     call_command("bundle", str(study.pk), output=tmp_path / "bundle.zip")
     assert recompute(tmp_path / "bundle.zip").differences == []
 
 
-def test_a_study_without_remarks_says_nothing_of_them(short: Study) -> None:
+def test_replies_of_a_study_without_remarks_are_complete(short: Study) -> None:
     talked(short, PLAIN)
 
-    assert "remarks" not in figures(computed(short))["course"]["bots"][0]
+    replies = figures(computed(short))["course"]["bots"][0]["replies"]
+
+    assert (replies["remarked"], list(counts(replies))) == (0, ["complete"])
 
 
 def test_readers_of_conversations_have_them_counted_by_turn(
     make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     talked(make_study(min_turns=4, max_turns=8), PLAIN).turn_set.filter(position=4).update(
-        remarks={"texts": [REMARK], "fallback": True}
+        generation={"remarks": [REMARK], "outcome": "fallback"}
     )
     queue = make_queue(raters=1)
     subjects.add_turns(queue, Study.objects.exclude(pk=queue.pk).get(), language="en")
@@ -167,7 +183,8 @@ def test_readers_of_conversations_have_them_counted_by_turn(
     while shown := judging.state(desk)["items"]:
         judging.judge(desk, key=UUID(shown[0]["key"]), answers={"sensible": False})
 
-    assert figures(computed(queue))["remarks"] == [{"bot": "Scripty", "items": 1, "fallbacks": 1}]
+    (replies,) = figures(computed(queue))["replies"]
+    assert (replies["bot"], replies["remarked"], counts(replies)["fallback"][0]) == ("Scripty", 1, 1)
     call_command("bundle", str(queue.pk), output=tmp_path / "bundle.zip")
     assert recompute(tmp_path / "bundle.zip").differences == []
     pages = [
@@ -176,7 +193,7 @@ def test_readers_of_conversations_have_them_counted_by_turn(
     ]
     assert [REMARK in page for page in pages] == [False, True]
     lines = [json.loads(line) for line in exported(sign_in(rex), queue, "jsonl").splitlines()]
-    assert sorted((line["turn"], line["remarks"], line["fallback"]) for line in lines) == [
-        (2, [], False),
-        (4, [REMARK], True),
+    assert sorted((line["turn"], line["remarks"], line["outcome"]) for line in lines) == [
+        (2, [], "complete"),
+        (4, [REMARK], "fallback"),
     ]

@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,6 +18,7 @@ from tests.conftest import MakeQueue, MakeVersion
 from tests.desks import begin
 from tests.planted import computed, figures
 from turnwise.accounts.models import User
+from turnwise.bots.generation import GENERATION_COLUMNS
 from turnwise.bots.models import Bot
 from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.judging.items import subjects
@@ -72,6 +74,10 @@ def judge(study: Study) -> None:
         judging.judge(desk, key=UUID(shown[0]["key"]), answers={"sensible": True, "specific": False})
 
 
+def fallbacks(row: dict[str, Any]) -> int:
+    return next(int(each["replies"]) for each in row["outcomes"] if each["outcome"] == "fallback")
+
+
 def item_of(study: Study, key: str, system: str = "Filtered") -> Item:
     return study.items.get(response__context__key=key, response__run__system=system)
 
@@ -82,9 +88,9 @@ def bundled(study: Study, folder: Path) -> Path:
 
 
 def test_it_is_stored_with_the_response_and_nothing_with_one_left_alone(run: ResponseRun) -> None:
-    stored = run.responses.order_by("context__position").values_list("text", "remarks")
+    stored = run.responses.order_by("context__position").values_list("text", "generation")
 
-    assert list(stored) == [(SAID, None), *[(FALLBACK, {"texts": [REMARK], "fallback": True})] * 2]
+    assert list(stored) == [(SAID, None), *[(FALLBACK, {"outcome": "fallback", "remarks": [REMARK]})] * 2]
 
 
 def test_the_runs_page_shows_it_beside_the_response(run: ResponseRun, rex: User, sign_in: SignIn) -> None:
@@ -94,7 +100,7 @@ def test_the_runs_page_shows_it_beside_the_response(run: ResponseRun, rex: User,
 
 
 def test_a_remark_is_shown_as_text(run: ResponseRun, rex: User, sign_in: SignIn) -> None:
-    run.responses.update(remarks={"texts": ["<script>alert(1)</script>"], "fallback": False})
+    run.responses.update(generation={"remarks": ["<script>alert(1)</script>"]})
 
     page = sign_in(rex).get(f"/responses/{run.pk}/").content.decode()
 
@@ -111,11 +117,14 @@ def test_the_runs_files_have_it_and_come_in_again(run: ResponseRun, rex: User, s
     table = list(csv.DictReader(io.StringIO(texts["csv"])))
     lines = [json.loads(line) for line in texts["jsonl"].splitlines()]
 
-    assert [(row["remarks"], row["fallback"]) for row in table] == [
-        ("", "false"),
-        *[(json.dumps([REMARK]), "true")] * 2,
+    assert [(row["remarks"], row["outcome"]) for row in table] == [
+        ("", "complete"),
+        *[(json.dumps([REMARK]), "fallback")] * 2,
     ]
-    assert [(line["remarks"], line["fallback"]) for line in lines] == [([], False), *[([REMARK], True)] * 2]
+    assert [(line["remarks"], line["outcome"]) for line in lines] == [
+        ([], "complete"),
+        *[([REMARK], "fallback")] * 2,
+    ]
     for ending, text in texts.items():
         keys = dict(run.context_version.contexts.values_list("key", "pk"))
         parsed = files.parse(text, ending, keys)
@@ -153,14 +162,14 @@ def test_it_stands_with_every_judgment_in_the_exports(queue: Study, rex: User, s
     client = sign_in(rex)
     exported = client.get(f"/studies/{queue.pk}/turns.jsonl").getvalue().decode()
     found = {
-        (line["bot"], line["dialogue"]): (line["remarks"], line["fallback"])
+        (line["bot"], line["dialogue"]): (line["remarks"], line["outcome"])
         for line in map(json.loads, exported.splitlines())
     }
 
     assert found == {
-        ("Filtered", "c1"): ([], False),
-        ("Filtered", "c2"): ([REMARK], True),
-        ("Filtered", "c3"): ([REMARK], True),
+        ("Filtered", "c1"): ([], "complete"),
+        ("Filtered", "c2"): ([REMARK], "fallback"),
+        ("Filtered", "c3"): ([REMARK], "fallback"),
         **{("Elsewhere", f"c{n}"): ([], None) for n in (1, 2, 3)},
     }
 
@@ -170,50 +179,47 @@ def test_it_stands_with_every_item_of_the_bundle(queue: Study, tmp_path: Path) -
         items = [json.loads(line) for line in archive.read("data/items.jsonl").splitlines()]
         package = json.loads(archive.read("datapackage.json"))
 
-    assert {(row["system"], row["name"], row["remarks"], row["fallback"]) for row in items} == {
-        ("Filtered", "c1", None, False),
-        ("Filtered", "c2", json.dumps([REMARK]), True),
-        ("Filtered", "c3", json.dumps([REMARK]), True),
+    assert {(row["system"], row["name"], row["remarks"], row["outcome"]) for row in items} == {
+        ("Filtered", "c1", None, "complete"),
+        ("Filtered", "c2", json.dumps([REMARK]), "fallback"),
+        ("Filtered", "c3", json.dumps([REMARK]), "fallback"),
         *(("Elsewhere", f"c{n}", None, None) for n in (1, 2, 3)),
     }
     schema = next(each["schema"] for each in package["resources"] if each["path"] == "data/items.csv")
-    assert [column["name"] for column in schema["fields"]][-2:] == ["remarks", "fallback"]
+    assert [column["name"] for column in schema["fields"]][-9:-6] == ["remarks", "outcome", "model"]
 
 
 def test_the_report_counts_each_judged_item_once_and_the_bundle_gives_the_same(
     queue: Study, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
-    free = {"texts": [FREELY, "another"], "fallback": False}
-    Response.objects.filter(items=item_of(queue, "c3")).update(remarks=free)
+    free = {"remarks": [FREELY, "another"]}
+    Response.objects.filter(items=item_of(queue, "c3")).update(generation=free)
     judge(queue)
     judge(queue)
 
-    counted = [{"bot": "Filtered", "items": 2, "fallbacks": 1}]
-    assert figures(computed(queue))["remarks"] == counted
+    counted = figures(computed(queue))["replies"]
+    assert [(row["bot"], row["replies"], row["remarked"], fallbacks(row)) for row in counted] == [
+        ("Filtered", 3, 2, 1)
+    ]
     found = recompute(bundled(queue, tmp_path))
-    assert (found.report["remarks"], found.differences) == (counted, [])
-    page = " ".join(sign_in(rex).get(f"/studies/{queue.pk}/report/").content.decode().split())
-    assert '2 of Filtered <span class="nowrap">(1 by fallback)</span>.' in page
+    assert (found.report["replies"], found.differences) == (counted, [])
+    page = sign_in(rex).get(f"/studies/{queue.pk}/report/").content.decode()
+    assert '<td data-label="Fallback"><strong>33.3</strong>' in page
+    assert '<td data-label="Refused, percent">0.0</td>' in page
 
 
 def test_what_nobody_has_judged_is_not_counted(queue: Study, tmp_path: Path) -> None:
     judge(queue)
     Label.objects.filter(slot__item=item_of(queue, "c3")).delete()
 
-    assert figures(computed(queue))["remarks"] == [{"bot": "Filtered", "items": 1, "fallbacks": 1}]
+    (counted,) = figures(computed(queue))["replies"]
+    assert (counted["replies"], counted["remarked"], fallbacks(counted)) == (2, 1, 1)
     assert recompute(bundled(queue, tmp_path)).differences == []
 
 
-def test_a_study_without_remarks_says_nothing_of_them(queue: Study, rex: User, sign_in: SignIn) -> None:
-    Response.objects.update(remarks=None)
-    judge(queue)
-
-    assert "remarks" not in computed(queue).result
-    assert "by fallback" not in sign_in(rex).get(f"/studies/{queue.pk}/report/").content.decode()
-
-
-def test_a_bundle_of_before_remarks_were_kept_is_recomputed_too(queue: Study, tmp_path: Path) -> None:
-    Response.objects.update(remarks=None)
+def test_a_bundle_of_before_outcomes_were_stored_is_recomputed_without_them(
+    queue: Study, tmp_path: Path
+) -> None:
     judge(queue)
     path, older = bundled(queue, tmp_path), tmp_path / "older.zip"
     with zipfile.ZipFile(path) as new, zipfile.ZipFile(older, "w") as old:
@@ -223,11 +229,12 @@ def test_a_bundle_of_before_remarks_were_kept_is_recomputed_too(queue: Study, tm
 
     found = recompute(older)
 
-    assert (found.differences, found.changed_files) == ([], ["data/items.jsonl"])
+    assert found.changed_files == ["data/items.jsonl"]
+    assert "replies" not in found.report
 
 
 def _without_remarks(lines: bytes) -> str:
     rows = [json.loads(line) for line in lines.splitlines()]
-    kept = [{name: row[name] for name in row if name not in ("remarks", "fallback")} for row in rows]
+    kept = [{name: row[name] for name in row if name not in GENERATION_COLUMNS} for row in rows]
     assert kept != rows
     return "".join(json.dumps(row) + "\n" for row in kept)

@@ -118,6 +118,25 @@ ITEM = Column("item", Kind.TEXT, "random name of the item")
 REMARKS = Column(
     "remarks", Kind.TEXT, "remarks of the bot's filters or service about it, as a JSON list of texts"
 )
+GENERATION = (
+    REMARKS,
+    Column(
+        "outcome",
+        Kind.TEXT,
+        "how the bot's reply ended: `complete`; `cut` at its length limit; `refused` by the model; "
+        "`filtered` by its service; `tool_call` in place of an answer; `fallback`, a filter's prepared "
+        "sentence; `stopped` by the reader; empty where no bot of this platform spoke. Refused and filtered "
+        "replies and tool calls may have no text",
+    ),
+    Column("model", Kind.TEXT, "model that answered, as the bot's service names it"),
+    Column("prompt_tokens", Kind.INTEGER, "tokens of the request, cached ones included, if the bot counts"),
+    Column("completion_tokens", Kind.INTEGER, "tokens that were generated, reasoning included, likewise"),
+    Column("reasoning_tokens", Kind.INTEGER, "those of `completion_tokens` that were reasoning"),
+    Column("cached_tokens", Kind.INTEGER, "those of `prompt_tokens` that the service had in its cache"),
+    Column("first_seconds", Kind.NUMBER, "seconds from the request to the first token, if the bot can tell"),
+    Column("reasoning", Kind.TEXT, "the model's reasoning, where the study stores it; workers never see it"),
+)
+"""Columns about the generation of a reply, the same in every table of replies."""
 RATER = "pseudonym of the worker in this study"
 
 READ = (

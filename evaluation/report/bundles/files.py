@@ -11,7 +11,7 @@ from typing import Any
 from evaluation.files.reading import FileError
 from evaluation.protocols.facts import AskFact, Design
 from evaluation.questions import DeclarationError, QuestionSet
-from evaluation.report.bundles.columns import Kind, Table
+from evaluation.report.bundles.columns import GENERATION, Kind, Table
 from evaluation.report.bundles.tables import WORKERS
 from evaluation.report.label_columns import Analysis, AnalysisPlan
 from evaluation.statistics.labels import LabelsError
@@ -24,8 +24,7 @@ MOST_TIMES_LARGER = 100
 MOST_UNPACKED_BYTES = 64 * 1024**2
 
 _LATER = {
-    "remarks",
-    "fallback",
+    *(column.name for column in GENERATION),
     "judged_in",
     "shown_ms",
     "answer_ms",

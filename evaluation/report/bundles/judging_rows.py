@@ -16,6 +16,7 @@ from evaluation.report.studies.battery import Battery
 from evaluation.report.studies.contexts import ContextFacts
 from evaluation.report.studies.judging import JudgedItems
 from evaluation.report.studies.pairs import JudgedPairs, name_of
+from evaluation.report.studies.replies import ReplyFacts, facts_of
 from evaluation.statistics.labels import IntArray
 from evaluation.texts.uninformative_contexts import Contexts, word_count
 
@@ -55,7 +56,10 @@ def judged_items(
         latencies=[_number(item["latency_ms"]) for item in of],
     )
     # Older bundles have no such columns, and no such figure.
-    judged_once = {item["item"]: item for item in of if item.get("remarks") is not None}.values()
+    judged_once = {item["item"]: item for item in of if item.get("outcome")}.values()
+    replies: dict[str, list[ReplyFacts]] = {}
+    for item in judged_once:
+        replies.setdefault(item["system"], []).append(facts_of(item))
     return JudgedItems(
         judged=judged,
         repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
@@ -66,8 +70,7 @@ def judged_items(
         raters_wanted=about["judging"]["raters_per_item"],
         items=len(by_key),
         languages=about["languages"],
-        remarked=Counter(item["system"] for item in judged_once),
-        fallbacks=Counter(item["system"] for item in judged_once if item["fallback"]),
+        replies=replies,
         contexts=_contexts(by_key.values()),
         contexts_of=_of_systems(by_key.values(), of_contexts=True),
         conversations_of=_of_systems(by_key.values(), of_contexts=False),

@@ -37,6 +37,7 @@ from evaluation.report.conduct import manners_of
 from evaluation.report.studies.conversations import study_result
 from evaluation.report.studies.judging import AskOfItems, judging_result
 from evaluation.report.studies.pairs import AskOfPairs, pair_result
+from evaluation.report.studies.replies import ReplyFacts, facts_of, prices_of
 from evaluation.report.studies.self_play import SelfPlayData, self_play_figures
 
 
@@ -310,7 +311,11 @@ def _self_play(bundle: BundleFiles, about: Row) -> SelfPlayData:
     conversations = {row["dialogue"]: row for row in bundle.rows(CONVERSATIONS)}
     ended = {key: row for key, row in conversations.items() if row["ended_at"]}
     turns: dict[str, list[tuple[str, str]]] = {key: [] for key in ended}
+    facts: dict[str, list[ReplyFacts]] = {}
     for row in bundle.rows(TURNS):
+        if row["bot_version"] is not None and row.get("outcome"):
+            is_scored = conversations[row["dialogue"]]["ending"] == "complete"
+            facts.setdefault(row["bot"], []).append(facts_of(row, row["said_at"], is_scored=is_scored))
         if row["dialogue"] in ended and row["turn"] >= ended[row["dialogue"]]["opening_turns"]:
             turns[row["dialogue"]].append((row["bot"], row["text"]))
     return SelfPlayData(
@@ -320,4 +325,6 @@ def _self_play(bundle: BundleFiles, about: Row) -> SelfPlayData:
         silent=sum(row["ending"] == "bot_failed" for row in ended.values()),
         measures=list(bundle.rows(MEASURES)),
         encoders=about["measured_by"],
+        replies=facts,
+        prices=prices_of(about),
     )

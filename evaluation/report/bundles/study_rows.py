@@ -23,7 +23,9 @@ from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_n
 from evaluation.report.bundles.tables import CONVERSATIONS, EXCHANGES, FAULTS, TURNS, WORKERS, labels_table
 from evaluation.report.conduct import manners_of
 from evaluation.report.label_columns import Judged
-from evaluation.report.studies.conversations import READ_FOR_REPETITION, Course, ExchangeMeasures, StudyData
+from evaluation.report.studies.conversations import ExchangeMeasures, StudyData
+from evaluation.report.studies.course import READ_FOR_REPETITION, Course
+from evaluation.report.studies.replies import Price, ReplyFacts, facts_of, prices_of
 from evaluation.texts.cleaning import WITHDRAWN
 
 
@@ -36,8 +38,7 @@ class _Transcripts:
     texts: Mapping[str, list[tuple[str, str]]]  # by conversation, (bot or PEOPLE, text) of each turn
     read: Mapping[str, list[str]]  # by bot, the conversations in which repetition is counted
     spacing: Mapping[str, int]  # turns from reply to reply: 1 if both speakers are judged, else 2
-    remarked: Mapping[str, int]  # by bot, replies of finished conversations with remarks recorded
-    fallbacks: Mapping[str, int]  # by bot, those of them that are a filter's sentence
+    facts: Mapping[str, Sequence[ReplyFacts]]  # by bot, of each of its replies
     names: Mapping[str, str]  # name of each bot in the report
     messages: Mapping[str, Counter[str]]  # by conversation, the worker's messages with their counts
     speakers: Mapping[tuple[str, int], str]  # in conversations of two people, the speaker of each turn
@@ -64,7 +65,7 @@ def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
         )
         for ask in about["asks"]
     ]
-    courses = _courses(transcripts, bundle.rows(FAULTS))
+    courses = _courses(transcripts, bundle.rows(FAULTS), prices_of(about))
     conduct = _conduct(about, courses, asks[0].judged, _unlabelled(transcripts, labels))
     workers = list(bundle.rows(WORKERS))
     manners = (
@@ -90,7 +91,7 @@ def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcr
     read = _first_finished(conversations.values())
     texts: dict[str, list[tuple[str, str]]] = {each: [] for found in read.values() for each in found}
     replies: dict[tuple[str, int], tuple[str, float]] = {}
-    remarked, fallbacks = Counter[str](), Counter[str]()
+    facts: dict[str, list[ReplyFacts]] = {}
     messages = {each: Counter[str]() for each in conversations}
     speakers: dict[tuple[str, int], str] = {}
     of_people = {key for key, row in conversations.items() if PEOPLE in _bots_of(row)}
@@ -106,16 +107,13 @@ def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcr
         is_counted = position >= conversations[dialogue]["opening_turns"] and row["text"] != WITHDRAWN
         if dialogue in texts and is_counted:
             texts[dialogue].append((_spoken_by(row, conversations[dialogue]), row["text"]))
-        # Older bundles have no remarks, and no such figure.
-        if row.get("remarks") is not None and conversations[dialogue]["ending"] == "complete":
-            remarked[row["bot"]] += 1
-            fallbacks[row["bot"]] += row["fallback"]
+        if row["bot_version"] is not None and row.get("outcome"):  # older bundles have no outcomes
+            is_scored = conversations[dialogue]["ending"] == "complete"
+            facts.setdefault(row["bot"], []).append(facts_of(row, row["said_at"], is_scored=is_scored))
     spacing = _reply_spacing(conversations, replies)
     if of_people:
         names = {**names, PEOPLE: HUMAN}
-    return _Transcripts(
-        conversations, replies, texts, read, spacing, remarked, fallbacks, names, messages, speakers
-    )
+    return _Transcripts(conversations, replies, texts, read, spacing, facts, names, messages, speakers)
 
 
 def _bots_of(conversation: Row) -> list[str]:
@@ -242,7 +240,9 @@ def _about(label: Row, transcripts: _Transcripts) -> str:
     return "partner_turn" if turn in transcripts.replies or is_partners else "own_turn"
 
 
-def _courses(transcripts: _Transcripts, faults: Iterator[Row]) -> dict[str, Course]:
+def _courses(
+    transcripts: _Transcripts, faults: Iterator[Row], prices: Mapping[str, Sequence[Price]]
+) -> dict[str, Course]:
     endings = Counter(
         (bot, row["ending"]) for row in transcripts.conversations.values() for bot in _bots_of(row)
     )
@@ -256,8 +256,8 @@ def _courses(transcripts: _Transcripts, faults: Iterator[Row]) -> dict[str, Cour
             under_way=endings[bot, None],
             bot_failed=endings[bot, "bot_failed"],
             faults=failed.get(bot, {}),
-            remarked=transcripts.remarked.get(bot, 0),
-            fallbacks=transcripts.fallbacks.get(bot, 0),
+            replies=transcripts.facts.get(bot, ()),
+            prices=prices.get(bot, ()),
             texts=[
                 [(speaker == bot, text) for speaker, text in transcripts.texts[each]]
                 for each in transcripts.read.get(bot, [])

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from evaluation.questions import QuestionSet
 from evaluation.report.bundles.columns import (
     DIALOGUE,
+    GENERATION,
     LABEL,
     RATER,
     READ,
-    REMARKS,
     TURN,
     Column,
     Kind,
@@ -64,13 +64,7 @@ TURNS = Table(
         Column("latency_ms", Kind.INTEGER, "time from asking the bot to its reply, in milliseconds"),
         Column("seed", Kind.INTEGER, "seed that the bot was given for this reply"),
         Column("candidates", Kind.TEXT, "other responses with their scores, as JSON, if the bot gives them"),
-        REMARKS,
-        Column(
-            "fallback",
-            Kind.BOOLEAN,
-            "`true` if the reply is a filter's prepared sentence in place of what the bot had to say; "
-            "empty for other turns",
-        ),
+        *GENERATION,
         Column("said_by", Kind.TEXT, "pseudonym of the worker who said it; empty for a bot's turns"),
         Column("pasted", Kind.INTEGER, "characters that came in by pasting, where the study notes that"),
         Column("typing_ms", Kind.INTEGER, "time of typing without pauses, in milliseconds, likewise"),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evaluation.questions import QuestionSet, Subject
-from evaluation.report.bundles.columns import ITEM, LABEL, READ, REMARKS, Column, Kind, Table, answers_to
+from evaluation.report.bundles.columns import GENERATION, ITEM, LABEL, READ, Column, Kind, Table, answers_to
 from evaluation.report.bundles.study_tables import (
     AUDITS,
     CONVERSATIONS,
@@ -53,13 +53,7 @@ ITEMS = Table(
         Column("bot_version", Kind.TEXT, "fingerprint of the bot version; empty for people and files"),
         Column("latency_ms", Kind.INTEGER, "time from asking the bot to its response, in milliseconds"),
         Column("seed", Kind.INTEGER, "seed that the bot was given for it"),
-        REMARKS,
-        Column(
-            "fallback",
-            Kind.BOOLEAN,
-            "`true` if it is a filter's prepared sentence in place of what the bot had to say; "
-            "empty for people, files and whole conversations",
-        ),
+        *GENERATION,
     ),
 )
 

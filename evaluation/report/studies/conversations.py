@@ -1,4 +1,4 @@
-"""Figures of a study of conversations: how they went, and by turn for all, the best and the worst of them.
+"""Figures of a study of conversations, also by turn for all, the best and the worst conversations.
 
 By-turn figures follow Ghandeharioun et al. 2019, arXiv:1906.09308, figure 3: votes, words, sentiment and
 coherence by turn of the 100 conversations with the highest and the 100 with the lowest ratings. Pure.
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluation.conversation.course import CURVE_LEVEL, Repetition, best_and_worst, repetition, trajectory
+from evaluation.conversation.course import CURVE_LEVEL as LEVEL
+from evaluation.conversation.course import best_and_worst, trajectory
 from evaluation.conversation.encoders import EXTRA
 from evaluation.conversation.figures import BOUNDS, BY_TURN
 from evaluation.conversation.metrics import METRICS
-from evaluation.files.writing import percent
 from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Talks
 from evaluation.questions import QuestionSet, bounds, score_values
@@ -24,110 +24,8 @@ from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
-from evaluation.statistics.bootstrap import LEVEL
-from evaluation.statistics.interval import Undefined
+from evaluation.report.studies.course import Course, course_figures, with_refusals
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
-from evaluation.texts.repetition import MIN_SHARE, MIN_WORDS
-
-# Comparing every turn with all earlier ones takes time; the paper's number of conversations is enough.
-READ_FOR_REPETITION = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """Course of one bot's conversations, labelled or not.
-
-    Attributes:
-        finished: number of conversations that reached their end.
-        under_way: number of open conversations.
-        bot_failed: number of conversations that ended because the bot could not answer.
-        faults: by kind, number of replies that the bot failed to give.
-        remarked: number of replies of finished conversations with remarks, such as a filter's.
-        fallbacks: number of these replies that are a prepared sentence of a filter.
-        texts: the first finished conversations, each as (spoken by the bot?, text), oldest first.
-    """
-
-    finished: int = 0
-    under_way: int = 0
-    bot_failed: int = 0
-    faults: Mapping[str, int] = field(default_factory=dict)
-    remarked: int = 0
-    fallbacks: int = 0
-    texts: Sequence[Sequence[tuple[bool, str]]] = ()
-
-
-def course_figures(
-    courses: Mapping[str, Course], judged: Judged, seed: int, level: float = LEVEL
-) -> dict[str, Any]:
-    """Compute the figures of the course of each bot's conversations.
-
-    Args:
-        courses: courses by bot.
-        judged: the labels, for the time to reply.
-        seed: seed of the resamples of conversations, for the intervals.
-        level: coverage of these intervals.
-
-    Returns:
-        By bot, in the order of `courses`: endings, faults by kind, time to reply in ms, repetition, remarks.
-    """
-    rng = np.random.default_rng(seed)
-    repeated = repetition({bot: course.texts for bot, course in courses.items()}, rng, level=level)
-    return {
-        "bots": [
-            {
-                "bot": bot,
-                "finished": course.finished,
-                "under_way": course.under_way,
-                "bot_failed": course.bot_failed,
-                "faults": [{"kind": kind, "times": course.faults[kind]} for kind in sorted(course.faults)],
-                "latency": latency(judged.of_bot(bot)),
-                "repetition": _stored(repeated[bot]),
-                **_remarks(course),
-            }
-            for bot, course in courses.items()
-        ],
-        "repetition_rule": (
-            f"A reply repeats an earlier turn of its conversation if both have at least {MIN_WORDS} words "
-            f"in common, in the same order, and these are at least {percent(MIN_SHARE)} of the shorter one; "
-            f"counted in the first {READ_FOR_REPETITION} finished conversations of each bot. "
-            f"{percent(level)} intervals over conversations."
-        ),
-    }
-
-
-def _remarks(course: Course) -> dict[str, Any]:
-    """Numbers of replies with remarks and of fallbacks; empty without remarks."""
-    if not course.remarked:
-        return {}
-    return {"remarks": {"replies": course.remarked, "fallbacks": course.fallbacks}}
-
-
-def latency(judged: Judged) -> dict[str, int] | None:
-    """Compute median and 95th percentile of the time to reply in ms; None if it was never measured.
-
-    A reply with several labels counts once.
-    """
-    _, first = np.unique(judged.reply_code, return_index=True)
-    times = judged.latency_ms[first]
-    times = times[~np.isnan(times)]
-    if not len(times):
-        return None
-    median, slow = np.quantile(times, [0.5, 0.95])
-    return {"median_ms": round(float(median)), "p95_ms": round(float(slow)), "replies": len(times)}
-
-
-def _stored(found: Repetition | Undefined) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"undefined": found.reason}
-    stored: dict[str, Any] = {
-        "value": 100 * found.share,
-        "conversations": 100 * found.dialogues_affected,
-        "replies": found.turns,
-    }
-    if isinstance(found.interval, Undefined):
-        return stored | {"undefined": found.interval.reason}
-    return stored | {"low": 100 * found.interval.low, "high": 100 * found.interval.high}
-
 
 REPLIES = "partner_turn"
 """Subject of an ask about the chatbot's replies."""
@@ -180,10 +78,7 @@ class ExchangeMeasures:
 
 
 def by_turn_figures(
-    asks: Sequence[AskData],
-    plan: AnalysisPlan,
-    exchanged: ExchangeMeasures | None,
-    level: float = CURVE_LEVEL,
+    asks: Sequence[AskData], plan: AnalysisPlan, exchanged: ExchangeMeasures | None, level: float = LEVEL
 ) -> dict[str, Any]:
     """Compute `by_turn`, a panel with lines for each figure, and `courses`, a description of the lines.
 
@@ -340,6 +235,8 @@ def study_result(study: StudyData) -> dict[str, Any]:
     found = signs([ask.judged for ask in study.asks], study.manners)
     for ask, figures in zip(study.asks, [result, *result["beside"]], strict=True):
         figures["flagged"] = scores_without_flagged(ask.questions, ask.judged, found, terms)
+        for part, _ in study.plan.parts(figures, ask.judged):
+            with_refusals(part, study.courses)
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
     return result | conformance(study.design, study.conduct)
 

@@ -25,6 +25,7 @@ from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.leader import Arrivals, batches, raters_in_order
 from evaluation.report.studies.battery import AskOfBattery, Battery, battery_figures, proposals
 from evaluation.report.studies.contexts import ContextFacts, breakdown
+from evaluation.report.studies.replies import ReplyFacts, percent_of, reply_figures
 from evaluation.statistics.inference import NOUNS as TALKS
 from evaluation.statistics.inference import Nouns
 from evaluation.statistics.interval import Undefined
@@ -48,8 +49,7 @@ class JudgedItems:
         items: number of items, judged or not.
         battery: composition of each worker's battery; None: items come from the queue.
         languages: codes of the languages of the study.
-        remarked: by system, number of judged items with remarks, such as a filter's.
-        fallbacks: by system, number of these items that are a prepared sentence of a filter.
+        replies: by system, facts about each of its judged replies, each once.
         contexts: contexts of responses, by the number in `judged.dialogue`.
         contexts_of: by system, number of contexts with its response, judged or not.
         conversations_of: by system, number of its conversations with an item, judged or not.
@@ -66,8 +66,7 @@ class JudgedItems:
     items: int
     battery: Battery | None = None
     languages: Sequence[str] = ()
-    remarked: Mapping[str, int] = field(default_factory=dict)
-    fallbacks: Mapping[str, int] = field(default_factory=dict)
+    replies: Mapping[str, Sequence[ReplyFacts]] = field(default_factory=dict)
     contexts: Mapping[int, ContextFacts] = field(default_factory=dict)
     contexts_of: Mapping[str, int] = field(default_factory=dict)
     conversations_of: Mapping[str, int] = field(default_factory=dict)
@@ -180,7 +179,7 @@ def judging_figures(
 
     Returns:
         The applicable keys of `figures.study_figures`, and `majority`, `repetitions`, `breakdown`,
-        `raters_per_item`, `deviations`, and `remarks` if there are any; with batteries `battery`. Of repeated
+        `raters_per_item`, `deviations`, and `replies` if there are any; with batteries `battery`. Of repeated
         judgments only the first counts.
     """
     terms = Terms(protocol_named(found.design.protocol).level, found.noun)
@@ -188,11 +187,16 @@ def judging_figures(
     arrivals = arrivals or arrivals_of([found])
     plan, everything, ordered = plan or AnalysisPlan(), found.in_order(), found.judged_once()
     terms, judged = replace(terms, margin=plan.margin), ordered.judged
+    replies = _replies(found)
+    refused = {row["bot"]: percent_of(row, "refused") for row in replies.get("replies", ())}
 
     def scored(kept: BoolArray) -> dict[str, Any]:
         of = judged.where(kept)
+        scores = scored_figures(questions, of, terms, arrivals)
+        for row in scores["bots"] if refused else ():
+            row["refused"] = refused.get(row["bot"])
         return {
-            **scored_figures(questions, of, terms, arrivals),
+            **scores,
             "majority": majority_scores(questions, of, terms),
             "repetitions": repetitions(questions, ordered.where(kept)),
             "breakdown": breakdown(questions, of, found.contexts, terms),
@@ -215,7 +219,7 @@ def judging_figures(
         "method": method(terms),
         "level": terms.level,
         "margin": terms.margin,
-        **_remarks(found),
+        **replies,
     }
 
 
@@ -239,13 +243,10 @@ def _proposed(asks: Sequence[AskOfItems]) -> dict[str, Any]:
     return {"proposed": proposals(battery, given)}
 
 
-def _remarks(found: JudgedItems) -> dict[str, Any]:
-    """Numbers of judged items with remarks and of fallbacks, by system; empty without remarks."""
-    rows = [
-        {"bot": system, "items": found.remarked[system], "fallbacks": found.fallbacks.get(system, 0)}
-        for system in sorted(found.remarked)
-    ]
-    return {"remarks": rows} if rows else {}
+def _replies(found: JudgedItems) -> dict[str, Any]:
+    """Figures of the judged replies of each bot, without cost; empty if no bot replied."""
+    rows = [{"bot": system, **reply_figures(facts)} for system, facts in sorted(found.replies.items())]
+    return {"replies": rows} if rows else {}
 
 
 def majority_scores(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:

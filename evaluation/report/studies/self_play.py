@@ -1,7 +1,7 @@
 """Figures of a self-play study, in which bots talk with each other. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from evaluation.conversation.figures import BY_TURN, metric_cell, metric_descrip
 from evaluation.conversation.metrics import METRICS
 from evaluation.conversation.ngrams import SHARED, overlap
 from evaluation.files.writing import percent
+from evaluation.report.studies.replies import Price, ReplyFacts, reply_figures
 from evaluation.statistics.labels import FloatArray, IntArray
 
 LEVEL = 0.95
@@ -29,6 +30,8 @@ class SelfPlayData:
         silent: number of conversations that ended because a bot said nothing.
         measures: rows of the table `measures`.
         encoders: by key of a metric that could be computed, its encoder; empty if it needs none.
+        replies: by name of a bot, facts about each of its replies.
+        prices: by name of a bot, prices of its tokens.
     """
 
     names: Mapping[str, str]
@@ -37,6 +40,8 @@ class SelfPlayData:
     silent: int
     measures: Sequence[Mapping[str, Any]]
     encoders: Mapping[str, str]
+    replies: Mapping[str, Sequence[ReplyFacts]] = field(default_factory=dict)
+    prices: Mapping[str, Sequence[Price]] = field(default_factory=dict)
 
 
 def self_play_figures(data: SelfPlayData) -> dict[str, Any]:
@@ -72,6 +77,11 @@ def self_play_figures(data: SelfPlayData) -> dict[str, Any]:
         "overlaps": [
             {"length": length, "sharing": each.sharing, "pairs": each.pairs, "percent": each.percent}
             for length, each in overlaps.items()
+        ],
+        "replies": [
+            {"bot": name, **reply_figures(data.replies[bot], data.prices.get(bot, ()))}
+            for bot, name in data.names.items()
+            if data.replies.get(bot)
         ],
         "conversations": {"ended": len(texts), "under_way": data.under_way, "silent": data.silent},
         "warnings": warnings(" and ".join(data.names.values()), list(data.turns.values())),

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from chatbots.identity import audit as asking
 from chatbots.identity.labels import Label
+from evaluation.texts.lengths import MAX_REPLY_CHARS, MAX_TURN_CHARS
 from turnwise.accounts.models import User
 from turnwise.audits import services
 from turnwise.audits.models import Audit, AuditedReply
@@ -17,10 +18,8 @@ from turnwise.bots.models import Bot
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
 from turnwise.contexts.services import import_version
-from turnwise.contexts.tables import MAX_TURN
 from turnwise.judging.items.subjects import add_responses
 from turnwise.judging.queue.services import plan_of
-from turnwise.responses.checks import MAX_RESPONSE
 from turnwise.responses.models import Response, ResponseRun, Source
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_named
@@ -93,7 +92,7 @@ def _run(audit: Audit, replies: Sequence[AuditedReply], owner: User) -> Response
         Response(
             run=run,
             context_id=contexts[context_key(each.question, each.turn)],
-            text=each.text[:MAX_RESPONSE],
+            text=each.text[:MAX_REPLY_CHARS],
             created_at=now,
             bot_version=audit.version,
         )
@@ -119,7 +118,7 @@ def _contexts(audit: Audit, replies: Sequence[AuditedReply], owner: User) -> Con
     for line, each in enumerate(replies, start=1):
         probe = probes[each.question, each.turn]
         before = asking.context_of(probe, () if probe.talk is None else talks[probe.talk])
-        turns = tuple(turn.text[:MAX_TURN] for turn in before.turns)
+        turns = tuple(turn.text[:MAX_TURN_CHARS] for turn in before.turns)
         category = f"turn {each.turn}"
         rows.append(
             ContextRow(line, context_key(each.question, each.turn), turns, category, LANGUAGE, False, "")

@@ -10,6 +10,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import ConfigDict, StringConstraints
 
+from chatbots.base import ReplyOutcome
 from chatbots.registry import REGISTRY
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.colleagues import UnknownPersonError, people_named
@@ -100,12 +101,24 @@ class CandidateOut(Schema):
     score: float
 
 
+class UsageOut(Schema):
+    """Tokens of a reply; null where the service does not say."""
+
+    prompt: int | None
+    completion: int | None
+    reasoning: int | None
+    cached: int | None
+
+
 class ReplyOut(Schema):
     text: str
     candidates: list[CandidateOut]
-    tokens: int | None
-    remarks: list[str] = Field(description="What filters and other wrappers did to it.")
-    fallback: bool = Field(description="Whether the text is a prepared sentence of theirs.")
+    outcome: ReplyOutcome = Field(description="How the reply ended; the text may be empty if it was refused.")
+    remarks: list[str] = Field(description="What filters, other wrappers or the service did to it.")
+    reasoning: str = Field(description="The model's reasoning, apart from the text.")
+    usage: UsageOut
+    model: str = Field(description="Model that answered, as its service names it.")
+    first_seconds: float | None = Field(description="Seconds to the first token of the text.")
     latency_ms: int
     seed: int | None
     version: int

@@ -1,4 +1,5 @@
 from django.conf import settings
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -171,6 +172,65 @@ class BotVersion(models.Model):
     def name(self) -> str:
         """Name on pages: "v3 · e2fb34b"."""
         return f"v{self.number} · {self.fingerprint[:7]}"
+
+
+class BotPrice(models.Model):
+    """What a service charges for a bot's tokens from a day on, as a researcher typed it. Rows never change.
+
+    A correction is a new row: of several for one day, the one that was typed in last counts.
+    """
+
+    bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="prices")
+    valid_from = models.DateField(
+        verbose_name=_("valid from"), help_text=_("A day, which begins at midnight UTC.")
+    )
+    currency = models.CharField(
+        max_length=3,
+        default="USD",
+        validators=[RegexValidator("^[A-Z]{3}$", _("Give the three letters of a currency, such as USD."))],
+        verbose_name=_("currency"),
+    )
+    prompt = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        validators=[MinValueValidator(0)],
+        verbose_name=_("prompt"),
+        help_text=_("For a million tokens of requests."),
+    )
+    cached = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        verbose_name=_("cached prompt"),
+        help_text=_(
+            "For a million tokens that the service had in its cache. Empty: as any others of requests."
+        ),
+    )
+    completion = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        validators=[MinValueValidator(0)],
+        verbose_name=_("completion"),
+        help_text=_("For a million tokens that are generated, reasoning included."),
+    )
+    typed_at = models.DateTimeField(auto_now_add=True)
+    typed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        ordering = ("bot", "valid_from", "pk")
+        constraints = (
+            models.CheckConstraint(
+                name="bot_price_is_not_negative",
+                condition=Q(prompt__gte=0, completion__gte=0) & (Q(cached=None) | Q(cached__gte=0)),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.bot_id} from {self.valid_from}: {self.prompt}, {self.completion} {self.currency}"
 
 
 class BotCopy(models.Model):

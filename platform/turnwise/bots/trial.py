@@ -3,22 +3,22 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
-from chatbots.base import Context, ReplyOutcome
+from chatbots.base import Context, Usage
 from chatbots.errors import ChatbotError
 from chatbots.hosting.response_checks import is_blank
+from evaluation.texts.lengths import MAX_TURN_CHARS
 from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import client
 from turnwise.bots.models import Bot, BotVersion
 
 MOST_TURNS = 200
-MOST_CHARS = 4_000
 SEEDS = range(2**53)  # what JavaScript can count
 # Concurrent replies per person and process: a slow bot takes half a minute. Behind nginx the socket server,
 # whose number of threads is not fixed, handles these requests.
@@ -41,8 +41,8 @@ def context_of(sent: Any) -> Context:
     turns, seed = sent.get("turns"), sent.get("seed")
     if not isinstance(turns, list) or not turns or not all(isinstance(text, str) for text in turns):
         raise UnusableError('"turns" must be a list of one or more texts, oldest first.')
-    if len(turns) > MOST_TURNS or any(len(text) > MOST_CHARS for text in turns):
-        raise UnusableError(f'"turns" may hold {MOST_TURNS} texts of {MOST_CHARS} characters at most.')
+    if len(turns) > MOST_TURNS or any(len(text) > MAX_TURN_CHARS for text in turns):
+        raise UnusableError(f'"turns" may hold {MOST_TURNS} texts of {MAX_TURN_CHARS} characters at most.')
     turns = [_storable(text) for text in turns]
     if is_blank(turns[-1]):
         raise UnusableError("The last turn is empty: there is nothing to answer.")
@@ -72,9 +72,12 @@ def reply_json(reply: client.Reply) -> dict[str, Any]:
     return {
         "text": response.text,
         "candidates": reply.candidates,
-        "tokens": response.usage.completion if response.usage else None,
+        "outcome": response.outcome.value,
         "remarks": list(response.remarks),
-        "fallback": response.outcome is ReplyOutcome.FALLBACK,
+        "reasoning": response.reasoning,
+        "usage": asdict(response.usage or Usage()),
+        "model": response.model,
+        "first_seconds": response.first_seconds,
         "latency_ms": reply.latency_ms,
         "seed": reply.seed,
         "version": reply.version_id,

@@ -15,12 +15,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from chatbots.errors import ChatbotError, UnknownBotError
 from chatbots.registry import REGISTRY
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from turnwise.accounts.access import AuthenticatedHttpRequest, visible_to
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.bots import drift_check, operators, queries, search, services, tasks, trial
 from turnwise.bots.forms import BotForm
 from turnwise.bots.hosting import presence
-from turnwise.bots.models import OPERATED, Bot
+from turnwise.bots.models import OPERATED, Bot, BotPrice
+from turnwise.bots.prices import PriceForm, newest_first
 from turnwise.live.jobs import NOT_STARTED, is_sent
 
 # Per person; each bot is asked in a separate request.
@@ -66,6 +68,7 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         "operators": found.operators.order_by("username"),
         "shared_with": found.shared_with.order_by("username"),
         "may_change": may_change,
+        "prices": newest_first(found),
     }
     return render(request, "bots/bot.html", context)
 
@@ -194,10 +197,26 @@ def watch(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @login_required
+@require_http_methods(["GET", "POST"])
+def prices(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
+    """Prices of a bot's tokens, and the form for a new one."""
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    typed = BotPrice(bot=found, typed_by=request.user)
+    form = PriceForm(request.POST or None, instance=typed)
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        messages.success(request, _("The price is saved. Reports that are computed from now on use it."))
+        return redirect("bots:prices", name=name)
+    shown = {"bot": found, "form": form, "prices": newest_first(found)}
+    return render(request, "bots/prices.html", shown, status=422 if form.errors else 200)
+
+
+@login_required
 @require_safe
 def try_out(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(queries.visible_bots(request.user), name=name)
-    return render(request, "bots/try.html", {"bot": found, "standing": queries.bot_status(found)})
+    shown = {"bot": found, "standing": queries.bot_status(found), "max_chars": MAX_MESSAGE_CHARS}
+    return render(request, "bots/try.html", shown)
 
 
 @login_required
@@ -245,6 +264,7 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
         "ticked": names,
         "refused": refused,
         "most": MOST_ASKED,
+        "max_chars": MAX_MESSAGE_CHARS,
     }
     return render(request, "bots/side_by_side.html", shown, status=422 if refused else 200)
 

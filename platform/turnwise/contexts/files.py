@@ -13,11 +13,11 @@ from django.utils.translation import ngettext
 
 from evaluation.files.writing import csv_text
 from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
+from evaluation.texts.lengths import MAX_TURN_CHARS
 from evaluation.texts.similarity import TooAlikeError, near_duplicates
 from turnwise.contexts.tables import (
     MAX_MATERIAL,
     MAX_ROWS,
-    MAX_TURN,
     MAX_TURNS,
     MOST_MATERIAL,
     FileRefusedError,
@@ -140,7 +140,8 @@ def _turns(fields: dict[str, object]) -> tuple[tuple[str, ...], list[str]]:
     if len(found) > MAX_TURNS:
         return (), [f"There are {len(found)} turns, more than {MAX_TURNS}."]
     problems = [
-        text_problem(turn, limit=MAX_TURN, what=f"Turn {number}") for number, turn in enumerate(found, 1)
+        text_problem(turn, limit=MAX_TURN_CHARS, what=f"Turn {number}")
+        for number, turn in enumerate(found, 1)
     ]
     return tuple(str(turn).strip() for turn in found), [problem for problem in problems if problem]
 

@@ -3,7 +3,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from turnwise.contexts.tables import MAX_MATERIAL, MAX_TURN, MAX_TURNS, MOST_MATERIAL
+from turnwise.contexts.tables import MAX_TURNS, MOST_MATERIAL
 from turnwise.contexts.versioned import (
     SetVersion,
     VersionedSet,
@@ -66,14 +66,14 @@ class Context(models.Model):
     )
     position = models.PositiveIntegerField(help_text=_("Place in the set, from 1."))
     key = models.CharField(max_length=100, help_text=_("The context's id in files; stable between versions."))
-    turns = ArrayField(models.CharField(max_length=MAX_TURN), help_text=_("Oldest first."))
+    turns = ArrayField(models.TextField(), help_text=_("Oldest first."))
     category = models.CharField(max_length=60, blank=True)
     language = models.CharField(max_length=10, help_text=_("ISO 639-1 code, such as en."))
     consistency = models.BooleanField(
         default=False, help_text=_("A right response must agree with something said in an earlier turn.")
     )
     material = ArrayField(
-        models.CharField(max_length=MAX_MATERIAL),
+        models.TextField(),
         default=list,
         blank=True,
         help_text=_("Sentences to read for a response: bots get them, and raters see them beside it."),

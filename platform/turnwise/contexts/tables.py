@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from evaluation.files.writing import original
+from evaluation.texts.lengths import MAX_TURN_CHARS
 from turnwise.live.frames import why_not_text
 
 MAX_BYTES = 5_000_000
 MAX_ROWS = 20_000
-MAX_TURN = 2000
 MAX_TURNS = 100
-MAX_MATERIAL = 2000
+MAX_MATERIAL = MAX_TURN_CHARS
 MOST_MATERIAL = 20
 
 # Characters that PostgreSQL cannot store or pages cannot show: lone surrogates, and controls except tab and

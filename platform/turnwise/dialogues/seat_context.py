@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from chatbots.base import Passage
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS, MAX_REPLY_CHARS
 from turnwise.dialogues.progress import Progress, SeatAsk, due_with_turn
 from turnwise.studies.asks import About, Party
 from turnwise.studies.models import ReplyDisplay
@@ -28,6 +29,9 @@ class SeatContext:
         reply_display: when the bot's replies are shown.
         reply_pace: characters per second of replies at a fixed pace.
         may_stop_replies: this person may stop a reply that grows.
+        message_limit: longest message of this person, in code points.
+        reply_limit: longest reply of the bot that is stored, in code points.
+        stores_reasoning: the bot's reasoning is stored with its replies.
     """
 
     dialogue_id: int
@@ -51,6 +55,9 @@ class SeatContext:
     reply_display: ReplyDisplay = ReplyDisplay.WHEN_DONE
     reply_pace: int = 60
     may_stop_replies: bool = False
+    message_limit: int = MAX_MESSAGE_CHARS
+    reply_limit: int = MAX_REPLY_CHARS
+    stores_reasoning: bool = False
 
     def ask(self, number: int) -> SeatAsk | None:
         """The seat's ask with this number; None if it has none."""

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from chatbots.base import Context
 from evaluation.texts.cleaning import cleaned
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from turnwise.accounts.models import User
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
@@ -31,7 +32,7 @@ from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.knowledge.reading_sets import parse_pasted
 from turnwise.live.batches import BatchedStep, Values
 from turnwise.live.database import in_database
-from turnwise.live.frames import MAX_TEXT, RefusedError
+from turnwise.live.frames import RefusedError, too_long
 from turnwise.studies.asks import About, By, Moment
 from turnwise.studies.models import Speaker as Opener
 from turnwise.studies.models import Study
@@ -161,7 +162,7 @@ _REPLY = {
     "latency": "integer",
     "seed": "bigint",
     "candidates": "jsonb",
-    "remarks": "jsonb",
+    "generation": "jsonb",
 }
 SAY = BatchedStep(
     "dialogues_say",
@@ -186,6 +187,7 @@ async def save_exchange(seat: SeatContext, context: Context, *, key: UUID, reply
     protocol does not allow a message now or `context` lacks a turn.
     """
     position, text = len(context.turns) - 1, context.turns[-1].text
+    reply = _as_stored(seat, reply)
     row = await SAY_AND_REPLY.row(
         dialogue=seat.dialogue_id,
         position=position,
@@ -230,17 +232,17 @@ async def open_exchange(seat: SeatContext, *, text: str, key: UUID) -> Exchange:
     return Exchange(human_turn, context_of(seat, [*earlier, text]), progress, partners=partners)
 
 
-def checked_text(text: str) -> str:
+def checked_text(text: str, limit: int = MAX_MESSAGE_CHARS) -> str:
     """Return the message text, cleaned for storage.
 
     Raises:
-        RefusedError: the cleaned text is empty or too long.
+        RefusedError: the cleaned text is empty, or has more than `limit` code points.
     """
-    text = cleaned(text, MAX_TEXT + 1)
+    text = cleaned(text, limit + 1)
     if not text:
         raise RefusedError("empty")
-    if len(text) > MAX_TEXT:
-        raise RefusedError("too_long")
+    if len(text) > limit:
+        raise too_long(limit)
     return text
 
 
@@ -265,6 +267,7 @@ async def close_exchange(seat: SeatContext, *, position: int, reply: Reply) -> t
     Raises:
         RefusedError: the conversation ended in the meantime; the reply is dropped.
     """
+    reply = _as_stored(seat, reply)
     row = await REPLY.row(
         dialogue=seat.dialogue_id,
         position=position,
@@ -278,6 +281,10 @@ async def close_exchange(seat: SeatContext, *, position: int, reply: Reply) -> t
     return _bot_turn(position, reply), progress
 
 
+def _as_stored(seat: SeatContext, reply: Reply) -> Reply:
+    return reply.within(seat.reply_limit, stores_reasoning=seat.stores_reasoning)
+
+
 def _reply_values(reply: Reply, text: str) -> Values:
     """Parameters of a step that saves a reply; `text` is the name of the parameter for its text."""
     return {
@@ -286,7 +293,7 @@ def _reply_values(reply: Reply, text: str) -> Values:
         "latency": reply.latency_ms,
         "seed": reply.seed,
         "candidates": reply.candidates or None,
-        "remarks": reply.remarks,
+        "generation": reply.generation,
     }
 
 

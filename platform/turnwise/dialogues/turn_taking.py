@@ -17,13 +17,14 @@ from django.utils.translation import gettext_lazy as _
 
 from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from turnwise.bots.hosting import client
 from turnwise.dialogues import growing_replies, operator_replies, queries, services
 from turnwise.dialogues.growing_replies import GrowingReply
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.live.database import in_database
-from turnwise.live.frames import MAX_TEXT, Frame, RefusedError, Tell
+from turnwise.live.frames import Frame, RefusedError, Tell
 from turnwise.studies.models import ReplyDisplay
 
 LONGEST_MS = 24 * 3600 * 1000
@@ -49,7 +50,7 @@ class TypingMeasurement(NamedTuple):
         pasted, ms = _number(typed.get("pasted")), _number(typed.get("ms"))
         if pasted is None or ms is None:
             return None
-        return cls(min(pasted, 10 * MAX_TEXT), min(ms, LONGEST_MS))
+        return cls(min(pasted, 10 * MAX_MESSAGE_CHARS), min(ms, LONGEST_MS))
 
 
 def _number(value: object) -> int | None:
@@ -134,7 +135,7 @@ async def take_turn(
     Raises:
         RefusedError: the protocol does not allow a message now; nothing was saved.
     """
-    text = services.checked_text(text)
+    text = services.checked_text(text, seat.message_limit)
     exchange = await _try_single_step(seat, text, key, displayed)
     if exchange is None:
         exchange = await services.open_exchange(seat, text=text, key=key)

@@ -25,6 +25,7 @@ from evaluation.report.latex import tables
 from turnwise.audits.queries import audits_of_bots
 from turnwise.bots import composition
 from turnwise.bots.models import Bot
+from turnwise.bots.prices import price_of
 from turnwise.bots.queries import visible_bots
 from turnwise.charts.layout import LIGHT, standalone
 from turnwise.crowd.entry.worker_views import instructions_context
@@ -129,6 +130,7 @@ def describe_bot(bot: Bot, shown_as: str, target: int, *, is_theirs: bool) -> di
             }
             for version in bot.versions.all()
         ],
+        "prices": [price_of(row)._asdict() for row in bot.prices.all()],
     }
 
 

@@ -24,6 +24,7 @@ from evaluation.report.bundles.tables import (
 from evaluation.texts.personal_data import Redactor
 from turnwise.audits import verdicts
 from turnwise.audits.queries import answers_of, audits_of_bots
+from turnwise.bots.generation import columns_of
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.rater_session import READING
 from turnwise.privacy.personal_data import answered, redactor_for
@@ -54,11 +55,10 @@ SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
  WHERE d.study_id = %s
  ORDER BY d.id
 """,
-    TURNS.name: """
+    TURNS.name: f"""
 SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker' ELSE 'bot' END,
        t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text,
-       (t.remarks->'texts')::text,
-       CASE WHEN t.bot_version_id IS NOT NULL THEN coalesce((t.remarks->'fallback')::boolean, false) END,
+       {columns_of("t.generation", "t.bot_version_id IS NOT NULL")},
        crowd_pseudonym(seat.worker_id, d.study_id), typing.pasted, typing.typing_ms
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
@@ -97,8 +97,8 @@ SELECT i.key::text, ask.number, i.system, dense_rank() OVER (ORDER BY i.cluster)
        coalesce(to_json(c.turns),
                 (SELECT json_agg(b.text ORDER BY b.position) FROM dialogues_turn AS b
                   WHERE b.dialogue_id = d.id AND (t.id IS NULL OR b.position < t.position)), '[]')::text,
-       i.text, v.fingerprint, i.latency_ms, coalesce(r.seed, t.seed), (i.remarks->'texts')::text,
-       CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END
+       i.text, v.fingerprint, i.latency_ms, coalesce(r.seed, t.seed),
+       {columns_of("i.generation", "i.bot_version_id IS NOT NULL")}
   FROM ({items_of()}) AS i
   JOIN judging_item AS item ON item.id = i.id
   JOIN studies_ask AS ask ON ask.id = i.ask_id
@@ -191,7 +191,9 @@ SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_
 
 
 # Columns with texts to redact.
-_TEXT_COLUMNS = frozenset({"text", "candidates", "remarks", "said_before", "first_said", "second_said"})
+_TEXT_COLUMNS = frozenset(
+    {"text", "candidates", "remarks", "reasoning", "said_before", "first_said", "second_said"}
+)
 
 
 def rows_in(study: Study, table: Table) -> int:

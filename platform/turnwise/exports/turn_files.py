@@ -12,6 +12,7 @@ from evaluation.protocols.facts import HUMAN
 from evaluation.questions import Answer
 from evaluation.report.bundles.columns import answered_in
 from evaluation.texts.personal_data import Redactor
+from turnwise.bots.generation import NO_GENERATION, columns_of
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.judging.queue.rater_session import READING
@@ -43,7 +44,14 @@ class LabelledTurn(NamedTuple):
     rater_excluded: bool
     origin: str
     remarks: str | None
-    fallback: bool | None
+    outcome: str | None
+    model: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    cached_tokens: int | None
+    first_seconds: float | None
+    reasoning: str | None
     in_primary_analysis: bool
     shown_ms: int | None
     answer_ms: int | None
@@ -103,8 +111,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        l.question_set, l.answers::text,
        l.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), d.origin,
-       (l.remarks->'texts')::text,
-       CASE WHEN v.id IS NOT NULL THEN coalesce((l.remarks->'fallback')::boolean, false) END,
+       {columns_of("l.generation", "v.id IS NOT NULL")},
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
        l.shown_ms, l.answer_ms, l.occasion,
        {OWN_MATERIAL},
@@ -112,7 +119,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        ask.number
   FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %(study)s ORDER BY id) AS d
  CROSS JOIN LATERAL (
-       SELECT given.*, said.position, said.text, said.latency_ms, said.remarks, said.bot_version_id
+       SELECT given.*, said.position, said.text, said.latency_ms, said.generation, said.bot_version_id
          FROM dialogues_turn AS said JOIN labels_label AS given ON given.turn_id = said.id
         WHERE said.dialogue_id = d.id
         UNION ALL
@@ -152,8 +159,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        l.question_set, l.answers::text,
        i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''),
-       (i.remarks->'texts')::text,
-       CASE WHEN i.bot_version_id IS NOT NULL THEN coalesce((i.remarks->'fallback')::boolean, false) END,
+       {columns_of("i.generation", "i.bot_version_id IS NOT NULL")},
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
        {_material("NULL")},
        CASE WHEN l.response_id IS NOT NULL THEN 'response' WHEN l.context_id IS NOT NULL THEN 'context'
@@ -188,7 +194,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
             ELSE jsonb_build_array(i.first_text, i.second_text)::text END,
        coalesce(p.pseudonym, crowd_pseudonym(l.rater_id, l.study_id)), l.question_set, l.answers::text, NULL,
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
-       coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), NULL, NULL,
+       coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), {NO_GENERATION},
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
        {_material(_PAIR_SIDE)}, 'pair', ask.number
   FROM {_JUDGED}
@@ -206,10 +212,10 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
 
 
 # Answers of participants about themselves belong to no bot and no conversation, and no score counts them.
-ABOUT_PEOPLE = """
+ABOUT_PEOPLE = f"""
 SELECT s.code, '', NULL, '', '', NULL::integer, NULL, NULL, p.pseudonym, l.question_set, l.answers::text,
        NULL::integer, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
-       p.excluded_at IS NOT NULL, '', NULL, NULL::boolean, false, l.shown_ms, l.answer_ms, p.number, NULL,
+       p.excluded_at IS NOT NULL, '', {NO_GENERATION}, false, l.shown_ms, l.answer_ms, p.number, NULL,
        'person', ask.number
   FROM labels_label AS l
   JOIN studies_ask AS ask ON ask.id = l.ask_id
@@ -276,6 +282,7 @@ def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
         context=row.context and redactor(row.context),
         response=row.response and redactor(row.response),
         remarks=row.remarks and redactor(row.remarks),
+        reasoning=row.reasoning and redactor(row.reasoning),
         answers=json.dumps(answers, ensure_ascii=False),
     )
 

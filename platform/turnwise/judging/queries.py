@@ -35,7 +35,7 @@ SELECT i.id, i.key, i.ask_id,
        coalesce(r.latency_ms, t.latency_ms) AS latency_ms,
        coalesce(r.text, t.text) AS text, t.dialogue_id, t.position,
        coalesce(r.bot_version_id, t.bot_version_id) AS bot_version_id, run.sweep_id,
-       coalesce(r.remarks, t.remarks) AS remarks,
+       coalesce(r.generation, t.generation) AS generation,
        coalesce(c.turns[array_upper(c.turns, 1)],
                 (SELECT b.text FROM dialogues_turn AS b
                   WHERE b.dialogue_id = t.dialogue_id AND b.position = t.position - 1), '') AS before,
@@ -357,10 +357,12 @@ def item_for_raters(item: Item) -> dict[str, Any]:
 
 
 def remarks_of(item: Item) -> list[str]:
-    """Remarks of filters or of the service on what is judged, for staff only; none for pairs."""
+    """Outcome and remarks of filters or of the service on what is judged, for staff only; none for pairs."""
     judged = item.response or item.turn
-    remarks = judged.remarks if judged else None
-    return list(remarks["texts"]) if remarks else []
+    if judged is None:
+        return []
+    generation = judged.how
+    return [each for each in (generation.outcome_title, *generation.remarks) if each]
 
 
 def sides_of(item: Item) -> tuple[str, str]:

@@ -17,10 +17,11 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from evaluation.texts.cleaning import cleaned
+from evaluation.texts.lengths import MAX_TURN_CHARS
 
 MOST_SECTIONS = 30
 LONGEST_TITLE = 120
-LONGEST_TEXT = 20_000
+LONGEST_TEXT = MAX_TURN_CHARS
 LONGEST_PASTED = 100_000
 
 _HEADING = re.compile(r"#{1,6}\s*(.*?)\s*#*")

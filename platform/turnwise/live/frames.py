@@ -15,6 +15,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
+
 
 class RateLimit:
     """A token bucket: `at_once` tokens at first, refilled with `per_second` tokens a second."""
@@ -33,9 +35,6 @@ class RateLimit:
         self._at = now
         return self._left >= 0
 
-
-MAX_TEXT = 4000
-"""Characters of a turn or a response."""
 
 _PACKED = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
@@ -56,16 +55,16 @@ def why_not_text(data: bytes) -> str:
 _NOT_UNDERSTOOD = gettext_lazy(
     "That message was not understood. Your work so far is safe. Reload the page and try again."
 )
+_TOO_LONG = gettext_lazy(
+    "Your message is too long. Shorten it to {most} characters or less and send it again."
+)
 REFUSALS: dict[str, str | Promise] = {
     "not_json": _NOT_UNDERSTOOD,
     "unknown_type": _NOT_UNDERSTOOD,
     "malformed": gettext_lazy(
         "Something is missing from that message. Your work so far is safe. Reload the page and try again."
     ),
-    "too_long": format_lazy(
-        gettext_lazy("Your message is too long. Shorten it to {most} characters or less and send it again."),
-        most=MAX_TEXT,
-    ),
+    "too_long": format_lazy(_TOO_LONG, most=f"{MAX_MESSAGE_CHARS:,}"),
     "empty": gettext_lazy("Your message is empty. Write something, then send it."),
     "foreign_origin": gettext_lazy("This page may not talk to this server. Open the study link again."),
     "no_session": gettext_lazy(
@@ -145,11 +144,16 @@ class RefusedError(Exception):
         super().__init__(f"{reason}: {self.say}")
 
 
+def too_long(limit: int) -> RefusedError:
+    """Create the refusal of a message of more than `limit` characters."""
+    return RefusedError("too_long", format_lazy(_TOO_LONG, most=f"{limit:,}"))
+
+
 Frame = dict[str, Any]
 Tell = Callable[[Frame], Awaitable[None]]
 
-# A message has at most 4,000 characters, each of which takes up to twelve in JSON.
-MAX_FRAME = 60_000
+# Each character of a message takes up to twelve in JSON; the other fields are short.
+MAX_FRAME = 12 * MAX_MESSAGE_CHARS + 12_000
 
 _encode_anything = json.JSONEncoder(separators=(",", ":")).encode
 

@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from typing_extensions import override
 
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from turnwise.accounts.access import user_of
 from turnwise.accounts.models import User
 from turnwise.bots import operators
@@ -22,7 +23,7 @@ from turnwise.bots.models import Bot
 from turnwise.dialogues import operator_replies
 from turnwise.dialogues.seat_context import group_of
 from turnwise.live.database import in_database
-from turnwise.live.frames import MAX_TEXT, Frame, RateLimit, RefusedError, field, parse_frame, uuid_field
+from turnwise.live.frames import Frame, RateLimit, RefusedError, field, parse_frame, uuid_field
 from turnwise.operating import queries, services
 
 BURST = 40
@@ -226,6 +227,6 @@ def operate(request: HttpRequest, name: str) -> HttpResponse:
         "bot": bot,
         "settings": settings,
         "prepared": [(n, text, n if n < 10 else None) for n, text in enumerate(settings.prepared, start=1)],
-        "for_script": {"socket": f"/ws/operating/{bot.name}/", "max_chars": MAX_TEXT},
+        "for_script": {"socket": f"/ws/operating/{bot.name}/", "max_chars": MAX_MESSAGE_CHARS},
     }
     return render(request, "operating/operate.html", shown)

@@ -4,16 +4,18 @@ from collections import Counter
 from dataclasses import replace
 
 from django.db import connection
-from django.db.models import Count, Q
+from django.db.models import Count
 
 from evaluation.protocols.facts import HUMAN
 from evaluation.report.conduct import Manner
-from evaluation.report.studies.conversations import READ_FOR_REPETITION, Course
+from evaluation.report.studies.course import READ_FOR_REPETITION, Course
 from evaluation.texts.cleaning import WITHDRAWN
+from turnwise.bots.prices import prices_by_bot
 from turnwise.crowd.models import Participation
-from turnwise.dialogues.models import Dialogue, Fault, Turn
+from turnwise.dialogues.models import Dialogue, Fault
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.reports.answers import PEOPLE, bot_names, conversations_of_people
+from turnwise.reports.reply_facts import reply_facts
 from turnwise.studies.models import Study
 
 
@@ -40,30 +42,19 @@ def courses(study: Study) -> dict[str, Course]:
         .annotate(times=Count("pk"))
     ):
         faults.setdefault(bot, {})[kind] = times
-    texts, remarked = _texts(study), _remark_counts(study)
+    texts, facts, prices = _texts(study), reply_facts(study), prices_by_bot(names)
     return {
         name: Course(
             finished=by_ending[pk, Dialogue.Ending.COMPLETE.value],
             under_way=by_ending[pk, ""],
             bot_failed=by_ending[pk, Dialogue.Ending.BOT_FAILED.value],
             faults=faults.get(pk, {}),
-            remarked=remarked.get(pk, (0, 0))[0],
-            fallbacks=remarked.get(pk, (0, 0))[1],
+            replies=facts.get(pk, ()),
+            prices=prices.get(pk, ()),
             texts=texts.get(pk, []),
         )
         for pk, name in sorted(names.items(), key=lambda item: item[1])
     }
-
-
-def _remark_counts(study: Study) -> dict[int, tuple[int, int]]:
-    """Replies in finished conversations with remarks of filters, and fallback replies, by bot."""
-    turns = Turn.objects.filter(
-        dialogue__study=study, dialogue__ending=Dialogue.Ending.COMPLETE, remarks__isnull=False
-    )
-    counted = turns.values_list("bot_version__bot_id").annotate(
-        remarked=Count("pk"), fallbacks=Count("pk", filter=Q(remarks__fallback=True))
-    )
-    return {bot: (remarked, fallbacks) for bot, remarked, fallbacks in counted.order_by()}
 
 
 _TEXTS = f"""

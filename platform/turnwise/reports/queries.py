@@ -8,7 +8,8 @@ from django.db.models import Exists, OuterRef
 
 from evaluation.protocols.facts import AskFact, Design, Talks
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
-from evaluation.report.studies.conversations import Course, StudyData
+from evaluation.report.studies.conversations import StudyData
+from evaluation.report.studies.course import Course
 from turnwise.crowd.models import Participation
 from turnwise.crowd.queries import BotProgress
 from turnwise.dialogues.models import Dialogue, Turn

@@ -5,11 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from django.utils.translation import gettext as _
 
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from evaluation.texts.similarity import character_ngrams
 from turnwise.contexts.tables import text_problem
-
-MAX_RESPONSE = 4000
-"""Characters of a response."""
 
 # Largest share of the text's runs of four letters that may also be in a turn of the context. Answers that
 # take up words ("Do you like tea?" / "I like tea a lot") are below it, copies above.
@@ -42,7 +40,7 @@ def problem_of(text: str, turns: Sequence[str], earlier: Iterable[str]) -> str:
     """
     if not _letters(text) and not re.search(r"[^\s\W]|[^\x00-\x7f]", text):
         return _("Your response is empty. Write what you would say, then send it.")
-    unfit = text_problem(text, limit=MAX_RESPONSE, what=_("Your response"))
+    unfit = text_problem(text, limit=MAX_MESSAGE_CHARS, what=_("Your response"))
     if unfit:
         return _with_reassurance(unfit)
     if _is_copied(text, turns):

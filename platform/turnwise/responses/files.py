@@ -14,22 +14,24 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 
 from evaluation.files.writing import csv_text
+from evaluation.report.bundles.columns import GENERATION
 from evaluation.texts.cleaning import contradiction
+from evaluation.texts.lengths import MAX_REPLY_CHARS
 from evaluation.texts.personal_data import Redactor
 from turnwise.contexts.reading import ParsedJSON, run_reader, timeout_finding
 from turnwise.contexts.tables import Finding, Row, rows_of, text_problem
 from turnwise.live.subprocesses import shape_of
-from turnwise.responses.checks import MAX_RESPONSE
 
 if TYPE_CHECKING:
     from turnwise.responses.models import Response
 
 
+GENERATION_COLUMNS = tuple(column.name for column in GENERATION)
 ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}
 # Exported columns that are not imported.
 _EXPORTED = {
-    "system", "source", "category", "context_turns", "latency_ms", "seed", "created_at", "remarks",
-    "fallback", "pilot",
+    "system", "source", "category", "context_turns", "latency_ms", "seed", "created_at",
+    *GENERATION_COLUMNS, "pilot",
 }  # fmt: skip
 _FIELDS = {"context", "response", "repetition"}
 MOST_REPETITIONS = 20
@@ -108,7 +110,7 @@ def _take(parsed: Parsed, row: Row, keys: Mapping[str, int]) -> None:
             problems = [f"This context has a response in line {parsed.lines[which]} already. Remove one."]
         else:
             parsed.lines[which] = row.line
-            parsed.responses[which] = str(row.fields["response"]).strip()
+            parsed.responses[which] = str(row.fields["response"])
     parsed.problems += [Finding(row.line, problem) for problem in problems]
 
 
@@ -124,7 +126,7 @@ def _problems(fields: Mapping[str, object], keys: Mapping[str, int]) -> list[str
     if "response" not in fields:
         problem = "There is no response. Put its text in the field “response”."
     else:
-        problem = text_problem(fields["response"], limit=MAX_RESPONSE, what="The response")
+        problem = text_problem(fields["response"], limit=MAX_REPLY_CHARS, what="The response")
     if problem:
         problems.append(problem)
     if not 1 <= _repetition(fields.get("repetition")) <= MOST_REPETITIONS:
@@ -154,12 +156,12 @@ def _lacking(parsed: Parsed, keys: Mapping[str, int]) -> Iterator[Finding]:
 
 COLUMNS = (
     "context", "repetition", "response", "system", "source", "category", "context_turns", "latency_ms",
-    "seed", "created_at", "remarks", "fallback", "pilot",
+    "seed", "created_at", *GENERATION_COLUMNS, "pilot",
 )  # fmt: skip
 
 
 def _fields(response: "Response", redactor: Redactor) -> dict[str, object]:
-    context, run, remarks = response.context, response.run, response.remarks or {}
+    context, run, generation = response.context, response.run, response.how
     return {
         "context": context.key,
         "repetition": response.repetition,
@@ -171,8 +173,7 @@ def _fields(response: "Response", redactor: Redactor) -> dict[str, object]:
         "latency_ms": response.latency_ms,
         "seed": response.seed,
         "created_at": response.created_at.isoformat(),
-        "remarks": remarks.get("texts", []),
-        "fallback": remarks.get("fallback", False) if response.bot_version_id else None,
+        **generation.exported(is_of_bot=bool(response.bot_version_id), redactor=redactor),
         "pilot": response.repetition > run.repetitions if response.author_id else None,
     }
 

@@ -5,11 +5,11 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from chatbots.base import Drawing
+from turnwise.bots.generation import SAYS_SOMETHING, Generation
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.contexts.models import Context, ContextSetVersion
 from turnwise.crowd.models import Participation
 from turnwise.responses.bot_jobs import BotJob
-from turnwise.responses.checks import MAX_RESPONSE
 from turnwise.studies.models import Study
 
 
@@ -134,7 +134,7 @@ class Response(models.Model):
     run = models.ForeignKey(ResponseRun, on_delete=models.CASCADE, related_name="responses", db_index=False)
     context = models.ForeignKey(Context, on_delete=models.PROTECT, related_name="responses")
     repetition = models.PositiveSmallIntegerField(default=1, help_text=_("From 1."))
-    text = models.CharField(max_length=MAX_RESPONSE)
+    text = models.TextField()
     created_at = models.DateTimeField()
 
     # Only for responses of bots: everything needed to reproduce them.
@@ -146,12 +146,8 @@ class Response(models.Model):
     candidates = models.JSONField(
         null=True, blank=True, help_text=_("Other responses with their scores, if the bot gives them.")
     )
-    remarks = models.JSONField(
-        null=True,
-        blank=True,
-        help_text=_(
-            "Of its filters or service: {texts: […], fallback: whether a prepared sentence was said}."
-        ),
+    generation = models.JSONField(
+        null=True, blank=True, help_text=_("How the reply came about: see bots/generation.py.")
     )
 
     # Only for responses of people: the author.
@@ -170,7 +166,7 @@ class Response(models.Model):
                 condition=Q(author__isnull=False),
                 name="response_once_per_author",
             ),
-            models.CheckConstraint(name="response_says_something", condition=~Q(text="")),
+            models.CheckConstraint(name="response_says_something", condition=SAYS_SOMETHING),
             models.CheckConstraint(name="response_repetition_from_1", condition=Q(repetition__gte=1)),
             models.CheckConstraint(
                 name="response_of_bot_or_person", condition=Q(author=None) | Q(bot_version=None)
@@ -179,6 +175,11 @@ class Response(models.Model):
 
     def __str__(self) -> str:
         return self.text[:60]
+
+    @property
+    def how(self) -> Generation:
+        """How the response came about, in its typed form."""
+        return Generation.from_json(self.generation)
 
 
 class ResponseFault(models.Model):

@@ -11,6 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
+from evaluation.texts.lengths import MAX_REPLY_CHARS
 from turnwise.accounts.models import User
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
@@ -126,6 +127,8 @@ def record(
 
 
 def _response(run: ResponseRun, missing: Missing, reply: Reply, now: datetime) -> Response:
+    # A run belongs to no study that could allow its reasoning to be stored.
+    reply = reply.within(MAX_REPLY_CHARS, stores_reasoning=False)
     return Response(
         run=run,
         context=missing.context,
@@ -136,7 +139,7 @@ def _response(run: ResponseRun, missing: Missing, reply: Reply, now: datetime) -
         latency_ms=reply.latency_ms,
         seed=reply.seed,
         candidates=reply.candidates or None,
-        remarks=reply.remarks,
+        generation=reply.generation,
     )
 
 

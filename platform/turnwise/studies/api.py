@@ -10,6 +10,7 @@ from ninja import Body, Field, Path, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints
 
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS, MAX_REPLY_CHARS
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_often
 from turnwise.accounts.models import User
@@ -70,6 +71,15 @@ class StudyIn(Schema, extra="forbid"):
     may_stop_replies: bool | None = Field(
         None, description="Whether workers can stop a reply that grows; empty: they cannot."
     )
+    max_reply_chars: int | None = Field(
+        None, ge=20, le=MAX_REPLY_CHARS, description="Longest reply; empty: the installation's limit."
+    )
+    max_message_chars: int | None = Field(
+        None, ge=20, le=MAX_MESSAGE_CHARS, description="Longest message; empty: the installation's limit."
+    )
+    stores_reasoning: bool = Field(
+        False, description="Whether the reasoning of chatbots is stored. Workers never see it."
+    )
     bots: Targets = Field({}, description="By name of a bot, how many conversations with it are wanted.")
 
     @property
@@ -127,6 +137,8 @@ def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
         raise HttpError(422, f"A study of “{preset.key}” cannot have the task “{named}”, only: {known}.")
     study = preset.study(named)
     study.title, study.languages = sent.title, sent.languages
+    study.max_reply_chars, study.max_message_chars = sent.max_reply_chars, sent.max_message_chars
+    study.stores_reasoning = sent.stores_reasoning
     if sent.plan and not task_of(study).asks:
         raise HttpError(
             422, f"A study of the task “{study.task}” asks nothing, so leave out {', '.join(sent.plan)}."

@@ -87,4 +87,8 @@ def _meenas() -> dict[str, str]:
 
 def _paper_bots() -> dict[str, str]:
     """The two chatbots that the neural.chat demo compares, if their libraries are installed."""
-    return {"vhred": "Small VHRED (neural.chat demo)", "vhred-ei": "Small VHRED-EI (neural.chat demo)"} if find_spec("torch") else {}
+    return (
+        {"vhred": "Small VHRED (neural.chat demo)", "vhred-ei": "Small VHRED-EI (neural.chat demo)"}
+        if find_spec("torch")
+        else {}
+    )

@@ -9,10 +9,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from evaluation.texts.lengths import MAX_TURN_CHARS
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import relayed_of
-from turnwise.live.frames import MAX_TEXT
 from turnwise.studies.queries import studies_of
 from turnwise.transcripts import relaying
 from turnwise.transcripts.import_attempts import attempt
@@ -59,7 +59,7 @@ def _relay(request: HttpRequest, dialogue: Dialogue, *, error: str = "", typed: 
         "is_full": dialogue.turns >= dialogue.max_turns + dialogue.opening_turns,
         "missing": max(0, relaying.replies_needed(dialogue) - dialogue.bot_turns),
         "needed": relaying.replies_needed(dialogue),
-        "max_chars": MAX_TEXT,
+        "max_chars": MAX_TURN_CHARS,
         "max_paste": MAX_PASTE,
         "error": error,
         "typed": typed,
@@ -122,7 +122,7 @@ def _form(
         "rows": [*rows, *spare],
         "is_pasted": is_pasted,
         "is_found": bool(rows),
-        "max_chars": MAX_TEXT,
+        "max_chars": MAX_TURN_CHARS,
         "error": error,
     }
     return render(request, "transcripts/relay_turns.html", context, status=422 if error else 200)

@@ -14,11 +14,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from evaluation.texts.lengths import MAX_TURN_CHARS
 from turnwise.accounts.models import User
 from turnwise.bots.models import OUTSIDE, Bot, BotVersion
 from turnwise.bots.services import outside_system, version_of
 from turnwise.dialogues.models import Dialogue, Seat, Turn
-from turnwise.live.frames import MAX_TEXT
 from turnwise.studies import bundles
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.services import results_changed
@@ -271,10 +271,10 @@ def _checked(text: str) -> str:
     text = _clean(text)
     if not text:
         raise RelayRefusedError(_("The turn is empty. Write or paste what was said."))
-    if len(text) > MAX_TEXT:
+    if len(text) > MAX_TURN_CHARS:
         raise RelayRefusedError(
             _("A turn has %(n)d characters; %(most)d can be stored. Shorten it.")
-            % {"n": len(text), "most": MAX_TEXT}
+            % {"n": len(text), "most": MAX_TURN_CHARS}
         )
     return text
 

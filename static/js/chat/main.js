@@ -3,7 +3,7 @@
 import { Rhythm } from "../kit/rhythm.js";
 import { Composer, hasKeyboard } from "../kit/composer.js";
 import { Connection } from "../kit/connection.js";
-import { byId, setText } from "../kit/dom.js";
+import { byId, NO_TEXT, setText } from "../kit/dom.js";
 import { Finish } from "../kit/finish.js";
 import { gettext } from "../kit/gettext.js";
 import { explain } from "../kit/help.js";
@@ -159,7 +159,7 @@ class Chat {
   follow(frame, isFirst) {
     const isReply = REPLIES.has(frame.type);
     if (isReply) {
-      this.alerts.announce(`${this.page.dataset.botName}: ${frame.turn.text}`);
+      this.alerts.announce(`${this.page.dataset.botName}: ${frame.turn.text || NO_TEXT}`);
       this.labels.offerQuestion();
     }
     if (isFirst) return this.begin();

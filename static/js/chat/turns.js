@@ -83,7 +83,7 @@ export class TurnList {
     this.options = options;
     /** @type {Map<number, Row>} */
     this.rows = new Map();
-    this.pending = this.row("human", "pending", { text: "" });
+    this.pending = this.row("human", "pending", { text: " " }); // not empty, which stands for a reply without text
     this.pendingMark = make("span", { class: "mark" });
     this.pending.element.append(this.pendingMark);
   }

@@ -1,5 +1,7 @@
 /** Building elements. Text always goes in as text, never as markup, but for what the server has sanitised. */
 
+import { gettext } from "./gettext.js";
+
 /**
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
@@ -37,6 +39,14 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** The neutral sentence in place of a reply without text; it says neither why nor whose decision it was. */
+export const NO_TEXT = gettext("The chatbot sent no text.");
+
+/** @param {Record<string, string>} attributes */
+function noText(attributes) {
+  return make("p", { class: "turn__text turn__text--none", ...attributes }, make("em", {}, NO_TEXT));
+}
+
 /**
  * What somebody wrote; `html` is the same as the server has formatted and sanitised it (live/markdown.py).
  *
@@ -45,6 +55,7 @@ export function setText(element, text) {
  * @param {Record<string, string>} [attributes]
  */
 export function written(text, html = null, attributes = {}) {
+  if (!text) return noText(attributes);
   if (html === null) return make("p", { class: "turn__text", dir: "auto", ...attributes }, text);
   const shown = make("div", { class: "turn__text prose", dir: "auto", ...attributes });
   shown.innerHTML = html;

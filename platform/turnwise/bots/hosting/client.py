@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import connection
 
-from chatbots.base import Context, ReplyOutcome, Response
+from chatbots.base import Context, Response
 from chatbots.errors import (
     BotFailedError,
     BotHostGoneError,
@@ -20,6 +20,8 @@ from chatbots.errors import (
     LineLostError,
 )
 from chatbots.hosting.health import State
+from chatbots.hosting.response_checks import limited
+from turnwise.bots.generation import Generation
 from turnwise.bots.hosting import presence, resident_bots
 from turnwise.bots.hosting.growth import OnPartial
 from turnwise.bots.hosting.presence import DIRECTORY, Copy
@@ -47,13 +49,15 @@ class Reply:
     latency_ms: int
     seed: int | None
 
+    def within(self, limit: int, *, stores_reasoning: bool) -> "Reply":
+        """The reply as a study stores it: cut after `limit` code points, perhaps without its reasoning."""
+        response = limited(self.response, limit)
+        return replace(self, response=response if stores_reasoning else replace(response, reasoning=""))
+
     @property
-    def remarks(self) -> dict[str, Any] | None:
-        """Remarks of filters or the service, as stored with the reply; None without remarks."""
-        fallback = self.response.outcome is ReplyOutcome.FALLBACK
-        if not self.response.remarks and not fallback:
-            return None
-        return {"texts": list(self.response.remarks), "fallback": fallback}
+    def generation(self) -> dict[str, Any] | None:
+        """How the reply came about, as it is stored; reasoning included, unless `within` removed it."""
+        return Generation.of_response(self.response).as_json()
 
     @property
     def candidates(self) -> list[dict[str, Any]]:

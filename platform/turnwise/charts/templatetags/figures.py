@@ -101,3 +101,32 @@ def of_two(comparisons: list[dict[str, Any]]) -> bool:
 def other_analysis(result: Mapping[str, Any]) -> dict[str, Any] | None:
     """Result of the other analysis; None without one."""
     return other_result(result)
+
+
+_OUTCOMES = {
+    "complete": _("Complete"),
+    "cut": _("Cut"),
+    "refused": _("Refused"),
+    "filtered": _("Filtered"),
+    "tool_call": _("Tool call"),
+    "fallback": _("Fallback"),
+    "stopped": _("Stopped"),
+}
+
+
+@register.filter
+def outcome(name: str) -> str:
+    """Outcome of a reply, as the head of a column."""
+    return str(_OUTCOMES[name])
+
+
+@register.filter
+def money(amount: float, currency: str) -> str:
+    """Amount of money with its currency: two decimals, and four below one unit."""
+    return with_unit(figure(amount, 2 if amount >= 1 or not amount else 4), currency)
+
+
+@register.filter
+def with_replies(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Figures of the replies of the systems that have any, each with the system's name."""
+    return [{"bot": row["bot"], **row["replies"]} for row in rows if "replies" in row]

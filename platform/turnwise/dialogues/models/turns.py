@@ -6,11 +6,11 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from turnwise.bots.generation import SAYS_SOMETHING, Generation
 from turnwise.bots.models import BotVersion
 from turnwise.dialogues.models.conversations import Dialogue, Seat
 from turnwise.knowledge.models import Article
 from turnwise.knowledge.reading_sets import LONGEST_TITLE
-from turnwise.live.frames import MAX_TEXT
 from turnwise.studies.models import Study
 
 
@@ -23,7 +23,7 @@ class Turn(models.Model):
     # No separate index: that of turn_once_per_position begins with the dialogue.
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="turn_set", db_index=False)
     position = models.PositiveSmallIntegerField()
-    text = models.CharField(max_length=MAX_TEXT)
+    text = models.TextField()
     created_at = models.DateTimeField()
     key = models.UUIDField(
         null=True, blank=True, help_text=_("Made by the worker's browser; a resent frame has it again.")
@@ -36,12 +36,8 @@ class Turn(models.Model):
     candidates = models.JSONField(
         null=True, blank=True, help_text=_("Other responses with their scores, if the bot gives them.")
     )
-    remarks = models.JSONField(
-        null=True,
-        blank=True,
-        help_text=_(
-            "Of its filters or service: {texts: […], fallback: whether a prepared sentence was said}."
-        ),
+    generation = models.JSONField(
+        null=True, blank=True, help_text=_("How the reply came about: see bots/generation.py.")
     )
 
     class Meta:
@@ -49,15 +45,16 @@ class Turn(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("dialogue", "position"), name="turn_once_per_position"),
             models.UniqueConstraint(fields=("dialogue", "key"), name="turn_once_per_key"),
-            models.CheckConstraint(name="turn_says_something", condition=~Q(text="")),
-        )
-        indexes = (
-            # Only for the few turns with remarks, so that reports count them without reading all turns.
-            models.Index(fields=("dialogue",), name="turn_with_remarks", condition=Q(remarks__isnull=False)),
+            models.CheckConstraint(name="turn_says_something", condition=SAYS_SOMETHING),
         )
 
     def __str__(self) -> str:
         return self.text[:60]
+
+    @property
+    def how(self) -> Generation:
+        """How a bot's reply came about, in its typed form."""
+        return Generation.from_json(self.generation)
 
 
 class Typing(models.Model):
@@ -79,7 +76,7 @@ class OperatorReply(models.Model):
         Dialogue, on_delete=models.CASCADE, related_name="operator_replies", db_index=False
     )
     position = models.PositiveSmallIntegerField()
-    text = models.CharField(max_length=MAX_TEXT)
+    text = models.TextField()
     key = models.UUIDField(help_text=_("Made by the operator's browser; a resent frame has it again."))
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"

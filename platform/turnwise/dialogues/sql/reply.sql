@@ -2,7 +2,7 @@
 CREATE OR REPLACE FUNCTION dialogues_reply(
     the_dialogue bigint, the_position integer, the_text text,
     the_due_0 integer[], the_due_1 integer[],
-    the_version bigint, the_latency integer, the_seed bigint, the_candidates jsonb, the_remarks jsonb,
+    the_version bigint, the_latency integer, the_seed bigint, the_candidates jsonb, the_generation jsonb,
     OUT at timestamptz, OUT turns integer, OUT due_0 integer[], OUT due_1 integer[]
 ) LANGUAGE plpgsql AS $$
 BEGIN
@@ -18,7 +18,7 @@ BEGIN
     END IF;
     at := clock_timestamp();
     INSERT INTO dialogues_turn
-           (dialogue_id, position, text, created_at, bot_version_id, latency_ms, seed, candidates, remarks)
+           (dialogue_id, position, text, created_at, bot_version_id, latency_ms, seed, candidates, generation)
     VALUES (the_dialogue, the_position, the_text, at,
-            the_version, the_latency, the_seed, the_candidates, the_remarks);
+            the_version, the_latency, the_seed, the_candidates, the_generation);
 END $$;

@@ -24,6 +24,7 @@ from turnwise.studies.models.choices import (
     refuse_unknown_protocol,
 )
 from turnwise.studies.models.reply_display import ReplyDisplayFields
+from turnwise.studies.models.reply_settings import ReplySettings
 from turnwise.studies.task_keys import first_key, refuse_unknown
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def entry_code() -> str:
 LONGEST_TAG, MOST_TAGS = 30, 10
 
 
-class Study(ReplyDisplayFields):
+class Study(ReplyDisplayFields, ReplySettings):
     """A study: its protocol, its texts, its pay and its state."""
 
     class State(models.TextChoices):

@@ -12,7 +12,6 @@ from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.progress import SeatAsk
 from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.seat_context import asks_of
-from turnwise.live.frames import MAX_TEXT
 from turnwise.questions.question_sets import questions_json
 from turnwise.studies.models import ReplyDisplay, Study
 
@@ -90,7 +89,7 @@ def page_settings(
         "person": partner.is_person,
         "disclosed": partner.is_disclosed,
         "asks": [_ask(ask, language, material_keys) for ask in asks],
-        "max_chars": MAX_TEXT,
+        "max_chars": study.message_limit,
         "notes_typing": study.notes_typing,
         "may_stop": study.may_stop_replies and study.reply_display != ReplyDisplay.WHEN_DONE,
     }

@@ -12,6 +12,7 @@ from evaluation.report.label_columns import Judged
 from evaluation.report.studies.contexts import ContextFacts
 from evaluation.report.studies.judging import AskOfItems, JudgedItems
 from evaluation.report.studies.pairs import JudgedPairs, name_of
+from evaluation.report.studies.replies import ReplyFacts
 from evaluation.statistics.labels import AnyArray, FloatArray
 from evaluation.texts.personal_data import Redactor
 from evaluation.texts.uninformative_contexts import Contexts
@@ -23,6 +24,7 @@ from turnwise.labels.queries import DAY, coded_columns, text_columns
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.questions.question_sets import question_set
 from turnwise.reports.queries import design_of
+from turnwise.reports.reply_facts import facts_columns, facts_from_row
 from turnwise.studies.models import Ask, Study
 
 # Items of one context are numbered within the context.
@@ -35,12 +37,11 @@ SELECT i.system, i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), i
   JOIN labels_label AS l ON l.id = s.label_id
  ORDER BY l.id
 """
-_REMARKED = f"""
-SELECT i.system, count(*), count(*) FILTER (WHERE (i.remarks->'fallback')::boolean)
+_REPLIES = f"""
+SELECT i.system, {facts_columns("i.generation")}, i.latency_ms
   FROM ({items_of(ask="%s")}) AS i
- WHERE i.remarks IS NOT NULL
+ WHERE i.bot_version_id IS NOT NULL
    AND EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
- GROUP BY i.system
 """
 
 _CONTEXTS = f"""
@@ -142,8 +143,10 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
     columns, answers, texts = _read(_JUDGMENTS, ask, leading=10)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
-        cursor.execute(_REMARKED, [study.pk, ask.pk])
-        counted = cursor.fetchall()
+        cursor.execute(_REPLIES, [study.pk, ask.pk])
+        replies: dict[str, list[ReplyFacts]] = {}
+        for system, *facts in cursor.fetchall():
+            replies.setdefault(system, []).append(facts_from_row(facts))
         cursor.execute(_CONTEXTS, [study.pk, ask.pk])
         redactor = redactor_for(study)
         contexts = {
@@ -173,8 +176,7 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
         raters_wanted=plan.raters_per_item,
         items=sum(items for _, items, *_ in systems),
         languages=study.languages,
-        remarked={system: remarked for system, remarked, _ in counted},
-        fallbacks={system: fallbacks for system, _, fallbacks in counted},
+        replies=replies,
         contexts=contexts,
         contexts_of={system: of_contexts for system, _, of_contexts, _ in systems},
         conversations_of={system: of_talks for system, *_, of_talks in systems},

@@ -13,7 +13,9 @@ from evaluation.conversation.metrics import METRICS, Measures, measured
 from evaluation.files.writing import csv_text
 from evaluation.report.bundles.tables import MEASURES
 from evaluation.report.studies.self_play import SelfPlayData
+from turnwise.bots.prices import prices_by_bot
 from turnwise.dialogues.models import Dialogue, Turn
+from turnwise.reports.reply_facts import reply_facts
 from turnwise.studies.models import Study
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 
@@ -127,7 +129,18 @@ def self_play_data(plan: SelfPlayPlan) -> SelfPlayData:
         silent=ended.filter(ending=Dialogue.Ending.BOT_FAILED).count(),
         measures=rows(plan.study),
         encoders=measured_by(plan),
+        **_replies(plan),
     )
+
+
+def _replies(plan: SelfPlayPlan) -> dict[str, Any]:
+    """Facts about the replies, and the prices of the bots, by bot name."""
+    names = {bot.pk: bot.name for bot in (plan.first, plan.second)}
+    facts, prices = reply_facts(plan.study), prices_by_bot(names)
+    return {
+        "replies": {names[bot]: replies for bot, replies in facts.items()},
+        "prices": {names[bot]: found for bot, found in prices.items()},
+    }
 
 
 def names_of(plan: SelfPlayPlan) -> dict[str, str]:

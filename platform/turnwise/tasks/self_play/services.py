@@ -149,10 +149,15 @@ def record(
     """
     if answered:
         _pin_versions(plan, answered)
-        _store(plan, answered, now)
+        _store(plan, [_as_stored(plan.study, each) for each in answered], now)
         SelfPlayPlan.objects.filter(pk=plan.pk).update(active_at=now, reason="")
     for failure in failed:
         _count(plan, failure, now)
+
+
+def _as_stored(study: Study, answered: AnsweredTurn) -> AnsweredTurn:
+    reply = answered.reply.within(study.reply_limit, stores_reasoning=study.stores_reasoning)
+    return replace(answered, reply=reply)
 
 
 def _pin_versions(plan: SelfPlayPlan, answered: Sequence[AnsweredTurn]) -> None:
@@ -168,9 +173,9 @@ def _pin_versions(plan: SelfPlayPlan, answered: Sequence[AnsweredTurn]) -> None:
 # One statement for all replies that arrive together, because bots answer whole batches.
 _REPLIES = """
 SELECT reply.dialogue, stored.turns
-  FROM (VALUES {}) AS reply (dialogue, position, text, version, latency, seed, candidates, remarks),
+  FROM (VALUES {}) AS reply (dialogue, position, text, version, latency, seed, candidates, generation),
        LATERAL dialogues_reply(reply.dialogue, reply.position, reply.text, '{{}}', '{{}}', reply.version,
-                               reply.latency, reply.seed, reply.candidates, reply.remarks) AS stored
+                               reply.latency, reply.seed, reply.candidates, reply.generation) AS stored
 """
 _REPLY_ROW = "(%s::bigint, %s::integer, %s::text, %s::bigint, %s::integer, %s::bigint, %s::jsonb, %s::jsonb)"
 
@@ -195,7 +200,7 @@ def _values(answered: AnsweredTurn) -> list[str | int | None]:
     due, reply = answered.due, answered.reply
     return [
         due.dialogue_id, due.position, reply.response.text, reply.version_id, reply.latency_ms, reply.seed,
-        *(json.dumps(each) if each else None for each in (reply.candidates, reply.remarks)),
+        *(json.dumps(each) if each else None for each in (reply.candidates, reply.generation)),
     ]  # fmt: skip
 
 

@@ -32,7 +32,7 @@ class SelfPlayForm(StudyForm):
     """Form of a study without workers: no consent text, instructions or pay."""
 
     class Meta(StudyForm.Meta):
-        fields = ("title", "languages")
+        fields = ("title", "languages", "max_reply_chars", "stores_reasoning")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from evaluation.conversation.grounding import LIMITS
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions.sets.topical_chat import SECTIONS, TOPICAL_CHAT_OWN
-from evaluation.report.studies.conversations import READ_FOR_REPETITION
+from evaluation.report.studies.course import READ_FOR_REPETITION
 from turnwise.acceptance.queries import dialogues_to_review, review_rows
 from turnwise.acceptance.services import limits_of
 from turnwise.dialogues.models import MOST_USES, ArticleUse, ReadingSet

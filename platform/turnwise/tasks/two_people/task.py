@@ -30,7 +30,16 @@ class TwoPeopleForm(StudyForm):
     """Form of the study's fields; the lobby has its own."""
 
     class Meta(StudyForm.Meta):
-        fields = (*FIELDS, "min_turns", "max_turns", "material", "bots_read", "knowledge", *ASKING)
+        fields = (
+            *FIELDS,
+            "min_turns",
+            "max_turns",
+            "material",
+            "bots_read",
+            "knowledge",
+            *ASKING,
+            "max_message_chars",
+        )
         labels = {"pay_amount": _("Pay per person and conversation")}
 
 

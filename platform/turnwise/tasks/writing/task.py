@@ -10,6 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from turnwise.accounts.models import User
 from turnwise.contexts.models import Context
 from turnwise.contexts.queries import versions_of
@@ -17,7 +18,7 @@ from turnwise.crowd.running.spending import people_needed
 from turnwise.crowd.worker_task import EXAMPLE_CODE, FrameAnswers, ItemsPreview, WorkerTask
 from turnwise.live.frames import Frame, RefusedError, field
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
-from turnwise.responses.checks import MAX_RESPONSE, problem_of
+from turnwise.responses.checks import problem_of
 from turnwise.responses.models import Response
 from turnwise.responses.queries import counted_responses
 from turnwise.studies.forms import FIELDS, StudyForm
@@ -117,7 +118,7 @@ class WritingPreviewed(ItemsPreview):
 
     @override
     def template_and_context(self) -> tuple[str, dict[str, Any]]:
-        settings = {"socket": self.socket, "name": self.name, "max_chars": MAX_RESPONSE}
+        settings = {"socket": self.socket, "name": self.name, "max_chars": MAX_MESSAGE_CHARS}
         return "tasks/writing/write.html", {"resume_code": EXAMPLE_CODE, "settings": settings}
 
     def _left(self) -> list[dict[str, Any]]:

@@ -8,13 +8,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from typing_extensions import override
 
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from turnwise.crowd import refusals
 from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.entry.worker_views import current_participation, page_of, practice_first, worker_page
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, field
-from turnwise.responses.checks import MAX_RESPONSE
 from turnwise.studies.models import Study
 from turnwise.tasks.writing import services as writing
 from turnwise.tasks.writing.services import WriterContext
@@ -43,7 +43,7 @@ def write(request: HttpRequest, study: Study) -> HttpResponse:
     settings = {
         "socket": f"/ws/writing/{study.code}/",
         "name": f"writing.{participation.pk}",
-        "max_chars": MAX_RESPONSE,
+        "max_chars": MAX_MESSAGE_CHARS,
     }
     context = {"study": study, "resume_code": participation.resume_code, "settings": settings}
     return render(request, "tasks/writing/write.html", context)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from evaluation.texts.lengths import MAX_TURN_CHARS
 from turnwise.transcripts.importers.formats import (
     FORMATS,
     Conversation,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 MOST_TURNS = 2000  # of one conversation
 MOST_SPEAKERS = 50  # of one file
-LONGEST_TEXT = 4000
 LONGEST_NAME = 120
 
 
@@ -181,9 +181,11 @@ def _wrong_whole(conversation: Conversation, turns: list[Utterance]) -> Problem 
         return Problem(
             conversation.line, f"The conversation has {len(turns)} turns; {MOST_TURNS} can be stored."
         )
-    long = next((turn for turn in turns if len(turn.text) > LONGEST_TEXT), None)
+    long = next((turn for turn in turns if len(turn.text) > MAX_TURN_CHARS), None)
     if long:
-        return Problem(long.line, f"A turn has {len(long.text)} characters; {LONGEST_TEXT} can be stored.")
+        return Problem(
+            long.line, f"A turn has {len(long.text):,} characters; {MAX_TURN_CHARS:,} can be stored."
+        )
     return None
 
 

@@ -1,0 +1,137 @@
+"""How a reply came about, as it is stored beside its text: the JSON column `generation` and its typed form.
+
+Everything that reads or writes the column goes through `Generation`, except statements that select from it in
+SQL. Absent values have no key, and a complete reply with nothing else to record is NULL:
+
+    {"outcome": "refused", "remarks": […], "reasoning": "…", "usage": {"prompt": 12, "completion": 34,
+     "reasoning": 20, "cached": 8}, "model": "…", "first_seconds": 0.4}
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from django.db.models import Q, TextField, Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import In
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from chatbots.base import MAY_BE_EMPTY, ReplyOutcome, Response, Usage
+from evaluation.report.bundles.columns import GENERATION
+from evaluation.texts.personal_data import Redactor
+
+Stored = Mapping[str, Any] | None
+"""Value of the column."""
+
+SAYS_SOMETHING = ~Q(text="") | Q(
+    In(
+        Coalesce(KeyTextTransform("outcome", "generation"), Value("", TextField())),
+        sorted(outcome.value for outcome in MAY_BE_EMPTY),
+    )
+)
+"""Database condition: the text is not empty, or the outcome is one whose text may be empty."""
+
+GENERATION_COLUMNS = tuple(column.name for column in GENERATION)
+_USAGE = ("prompt", "completion", "reasoning", "cached")
+
+
+def columns_of(column: str, is_of_bot: str) -> str:
+    """SQL of the columns that exports have of a generation: `evaluation.report.bundles.columns.GENERATION`.
+
+    Args:
+        column: SQL of the stored value.
+        is_of_bot: SQL condition that a bot of this platform gave the text; elsewhere the outcome is NULL.
+    """
+    tokens = ", ".join(f"({column}->'usage'->>'{name}')::integer" for name in _USAGE)
+    return f"""({column}->'remarks')::text,
+       CASE WHEN {is_of_bot} THEN coalesce({column}->>'outcome', 'complete') END,
+       {column}->>'model', {tokens}, ({column}->>'first_seconds')::float8, {column}->>'reasoning'"""
+
+
+NO_GENERATION = columns_of("NULL::jsonb", "false")
+"""SQL of the same columns where no bot spoke."""
+
+OUTCOME_TITLES: Mapping[ReplyOutcome, str | Promise] = {
+    ReplyOutcome.COMPLETE: _("complete"),
+    ReplyOutcome.CUT: _("cut at its length limit"),
+    ReplyOutcome.REFUSED: _("refused by the model"),
+    ReplyOutcome.FILTERED: _("withheld by a filter of the service"),
+    ReplyOutcome.TOOL_CALL: _("called tools"),
+    ReplyOutcome.FALLBACK: _("prepared sentence of a filter"),
+    ReplyOutcome.STOPPED: _("stopped by the reader"),
+}
+"""Outcomes as staff pages name them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """How a reply came about; attributes as in `chatbots.base.Response`."""
+
+    outcome: ReplyOutcome = ReplyOutcome.COMPLETE
+    remarks: tuple[str, ...] = ()
+    reasoning: str = ""
+    usage: Usage | None = None
+    model: str = ""
+    first_seconds: float | None = None
+
+    @classmethod
+    def of_response(cls, response: Response) -> Self:
+        """Take the facts from a response."""
+        return cls(
+            response.outcome,
+            response.remarks,
+            response.reasoning,
+            response.usage,
+            response.model,
+            response.first_seconds,
+        )
+
+    @classmethod
+    def from_json(cls, stored: Stored) -> Self:
+        """Read the value of the column."""
+        if not stored:
+            return cls()
+        usage = stored.get("usage")
+        return cls(
+            ReplyOutcome(stored.get("outcome", ReplyOutcome.COMPLETE)),
+            tuple(stored.get("remarks", ())),
+            stored.get("reasoning", ""),
+            Usage(**usage) if usage else None,
+            stored.get("model", ""),
+            stored.get("first_seconds"),
+        )
+
+    def as_json(self) -> dict[str, Any] | None:
+        """The value of the column; None for a complete reply with nothing else to record."""
+        usage = {name: n for name, n in asdict(self.usage).items() if n is not None} if self.usage else {}
+        values: dict[str, Any] = {
+            "outcome": self.outcome.value if self.outcome is not ReplyOutcome.COMPLETE else "",
+            "remarks": list(self.remarks),
+            "reasoning": self.reasoning,
+            "usage": usage,
+            "model": self.model,
+        }
+        stored = {name: value for name, value in values.items() if value}
+        if self.first_seconds is not None:
+            stored["first_seconds"] = round(self.first_seconds, 3)
+        return stored or None
+
+    def exported(self, *, is_of_bot: bool, redactor: Redactor) -> dict[str, Any]:
+        """The values of the columns `GENERATION` of exports, remarks as a list; without a bot no outcome."""
+        usage = self.usage or Usage()
+        values = (
+            [redactor(remark) for remark in self.remarks],
+            self.outcome.value if is_of_bot else None,
+            self.model or None,
+            *(usage.prompt, usage.completion, usage.reasoning, usage.cached),
+            self.first_seconds,
+            redactor(self.reasoning) or None,
+        )
+        return dict(zip(GENERATION_COLUMNS, values, strict=True))
+
+    @property
+    def outcome_title(self) -> str:
+        """The outcome for staff pages; empty if the reply is complete."""
+        return "" if self.outcome is ReplyOutcome.COMPLETE else str(OUTCOME_TITLES[self.outcome])

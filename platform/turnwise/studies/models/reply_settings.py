@@ -1,0 +1,69 @@
+"""Settings of a study about replies and messages: their lengths, and whether reasoning is stored."""
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from evaluation.texts.lengths import MAX_MESSAGE_CHARS, MAX_REPLY_CHARS
+
+LEAST_CHARS = 20
+
+
+def check_reply_limit(limit: int) -> None:
+    """Refuse a limit that this installation cannot keep."""
+    _check(limit, MAX_REPLY_CHARS)
+
+
+def check_message_limit(limit: int) -> None:
+    """Refuse a limit that this installation cannot keep."""
+    _check(limit, MAX_MESSAGE_CHARS)
+
+
+def _check(limit: int, most: int) -> None:
+    if not LEAST_CHARS <= limit <= most:
+        raise ValidationError(
+            _("%(limit)s is not possible: give a number from %(least)s to %(most)s, or nothing."),
+            params={"limit": f"{limit:,}", "least": LEAST_CHARS, "most": f"{most:,}"},
+        )
+
+
+class ReplySettings(models.Model):
+    """The part of `Study` about replies and messages. Where a limit is empty, the installation's holds."""
+
+    max_reply_chars = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[check_reply_limit],
+        verbose_name=_("longest reply in characters"),
+        help_text=_(
+            "A longer reply of a chatbot is cut, and its transcript says so. Empty: the installation's limit."
+        ),
+    )
+    max_message_chars = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[check_message_limit],
+        verbose_name=_("longest message in characters"),
+        help_text=_("Of what a worker writes in one go; the page counts. Empty: the installation's limit."),
+    )
+    stores_reasoning = models.BooleanField(
+        default=False,
+        verbose_name=_("store the reasoning of chatbots"),
+        help_text=_(
+            "Text in which a model reasons before it replies, for transcripts and exports. "
+            "Workers never see it."
+        ),
+    )
+
+    class Meta:
+        abstract = True
+
+    @property
+    def reply_limit(self) -> int:
+        """Longest reply of a bot in this study, in code points."""
+        return min(self.max_reply_chars or MAX_REPLY_CHARS, MAX_REPLY_CHARS)
+
+    @property
+    def message_limit(self) -> int:
+        """Longest message of a person in this study, in code points."""
+        return min(self.max_message_chars or MAX_MESSAGE_CHARS, MAX_MESSAGE_CHARS)
