@@ -215,10 +215,15 @@ class _Revising(Answering):
     def step(self) -> dict[int, Response | Failure]:
         done, self._done = self._done, {}
         if self._asked:
+            if done:
+                self._inner.wake()  # the inner bot may wait for a service, these replies must not
             for inner_key, outcome in self._inner.step().items():
                 key, context = self._asked.pop(inner_key)
                 done[key] = self._wrapper.concluded(context, outcome)
         return done
+
+    def wake(self) -> None:
+        self._inner.wake()
 
     def cancel(self, keys: Collection[int]) -> None:
         for key in keys:
