@@ -37,6 +37,7 @@ from chatbots.services.addresses import (
 )
 from chatbots.services.answering import ServiceAnswering, Show
 from chatbots.services.client import Client, Request
+from chatbots.services.replies import kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,12 +266,6 @@ class ServiceBot(ContinuousBot):
             await self.client.close()
 
 
-_KINDS = {type(None): "nothing", bool: "a truth value", int: "a number", float: "a number"} | {
-    list: "a list",
-    dict: "an object",
-}
-
-
 def text_of(value: Any, request: Request, place: str) -> str:
     """Return the reply in a service's answer.
 
@@ -284,9 +279,8 @@ def text_of(value: Any, request: Request, place: str) -> str:
     """
     if isinstance(value, str):
         return value
-    kind = _KINDS.get(type(value), "something else")
     raise ServiceError(
-        f"{request.url} has {kind} in {place} instead of a text. Compare with its documentation."
+        f"{request.url} has {kind_of(value)} in {place} instead of a text. Compare with its documentation."
     )
 
 
@@ -298,4 +292,4 @@ def object_of(value: Any, request: Request) -> Mapping[str, Any]:
     """
     if isinstance(value, dict):
         return value
-    raise ServiceError(f"{request.url} answered {_KINDS.get(type(value), 'a text')} instead of an object.")
+    raise ServiceError(f"{request.url} answered {kind_of(value)} instead of an object.")
