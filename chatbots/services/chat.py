@@ -1,6 +1,7 @@
 """The base of bots that are language models behind a chat API: settings, requests and streaming."""
 
 import asyncio
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -37,6 +38,9 @@ SECONDS_AFTER_DONE = 0.05
 
 STREAM_REFUSALS = frozenset({400, 404, 405, 406, 415, 422, 501})
 """Statuses with which services refuse a parameter."""
+
+
+_STREAM = re.compile(rb"(?i)\bstream")
 
 
 class ChatConfiguration(ServiceConfiguration):
@@ -267,7 +271,7 @@ class ChatServiceBot(ServiceBot):
         raise AssertionError("The last mode returns or raises.")
 
     def _refuses_stream(self, error: StatusError) -> bool:
-        return error.status in STREAM_REFUSALS and b"stream" in error.body.lower()
+        return error.status in STREAM_REFUSALS and bool(_STREAM.search(error.body))
 
     def _instead_of(self, error: StatusError) -> Response:
         response = self.response_of_error(error)
@@ -284,10 +288,11 @@ class ChatServiceBot(ServiceBot):
             headers=self._headers(accept),
             content={**self.configuration.parameters, **self.content(context, mode)},
         )
-        reception = _Reception(self.reader(), show if mode else lambda text: None)
+        reception = _Reception(self.reader(), show)
+        parser = self.stream_body(url) if mode else WholeBody(url)
         async with self.client.stream(request) as stream:
-            await reception.receive(stream, self.stream_body(url) if mode else WholeBody(url))
-            return reception.reader.response(reception.first_seconds if mode else None)
+            await reception.receive(stream, parser)
+            return reception.reader.response(None if parser.is_whole else reception.first_seconds)
 
     def _headers(self, accept: str) -> dict[str, str]:
         settings = self.configuration
@@ -323,7 +328,7 @@ class _Reception:
             if not await self._read_parts(stream, parser):
                 self._read(parser.finish())
         except TooManyBytesError as error:
-            if not self.reader.characters or isinstance(parser, WholeBody):
+            if not self.reader.characters or parser.is_whole:
                 raise
             self.reader.cut(f"{error} The rest was not read.")
             return

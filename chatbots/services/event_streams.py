@@ -29,6 +29,11 @@ class BodyParser(ABC):
     def __init__(self, url: str) -> None:
         self._url = url
 
+    @property
+    def is_whole(self) -> bool:
+        """True if the body is one document instead of a stream of events."""
+        return False
+
     @abstractmethod
     def feed(self, part: bytes) -> Iterator[Any]:
         """Yield the parsed JSON of each event, or `DONE`, that is complete with this part.
@@ -82,6 +87,11 @@ class WholeBody(BodyParser):
         """Start empty."""
         super().__init__(url)
         self._body = bytearray()
+
+    @property
+    def is_whole(self) -> bool:
+        """True."""
+        return True
 
     def feed(self, part: bytes) -> Iterator[Any]:
         """Collect; yields nothing."""
@@ -149,6 +159,11 @@ class ServerSentEvents(_Lines):
         self._data: list[bytes] = []
         self._whole: WholeBody | None = None
         self._has_begun = False
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the service sent one document instead."""
+        return self._whole is not None
 
     def feed(self, part: bytes) -> Iterator[Any]:
         """Parse the events that are complete."""

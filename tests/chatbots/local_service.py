@@ -19,6 +19,7 @@ class Received:
     query: dict[str, str]
     headers: dict[str, str]
     json: Any
+    port: int = 0
 
 
 @dataclass
@@ -74,7 +75,12 @@ class LocalService:
                 query = dict(parse_qsl(parts.query, keep_blank_values=True))
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 received = Received(
-                    self.command, parts.path, query, headers, json.loads(body) if body else None
+                    self.command,
+                    parts.path,
+                    query,
+                    headers,
+                    json.loads(body) if body else None,
+                    self.client_address[1],
                 )
                 service.received.append(received)
                 service._send(self, service.answer(received))
