@@ -21,7 +21,7 @@ from urllib.parse import urlencode, urlsplit
 import httpcore
 
 from chatbots.errors import ServiceError
-from chatbots.services.network import CheckedNetwork
+from chatbots.services.network import ConnectionPool
 
 MOST_BYTES = 1_000_000
 """Longest accepted answer, in bytes."""
@@ -151,12 +151,7 @@ class Client:
     ) -> None:
         self.timeout, self.retries = timeout, retries
         self._hidden = [text for text in hidden if text]
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=verify,
-            max_connections=connections,
-            keepalive_expiry=30.0,
-            network_backend=CheckedNetwork(),
-        )
+        self._pool = ConnectionPool(connections, verify)
 
     async def exchange(self, request: Request) -> Any:
         """Send a request and read the JSON of its answer.
@@ -196,7 +191,7 @@ class Client:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._pool.aclose()
+        await self._pool.close()
 
     @contextmanager
     def _in_words(self, request: Request) -> Iterator[None]:
@@ -257,7 +252,7 @@ class Client:
             **({"Content-Length": str(len(body))} if request.content is not None else {}),
         }
         url = _with_query(request.url, request.query)
-        response = await self._pool.handle_async_request(
+        response = await self._pool.send(
             httpcore.Request(request.method, url, headers=[*headers.items()], content=body)
         )
         encoding = ByteStream(request, response).headers.get("content-encoding", "identity")
