@@ -278,7 +278,7 @@ Device = Annotated[
 
 
 class Answering(ABC):
-    """Contexts that a bot is answering step by step. Used by one thread."""
+    """Contexts that a bot is answering step by step. Used by one thread, except for `wake`."""
 
     @property
     @abstractmethod
@@ -316,6 +316,12 @@ class Answering(ABC):
         """Stop answering contexts whose callers have left.
 
         Unless overridden, the bot answers them to the end, and hosting drops the results.
+        """
+
+    def wake(self) -> None:  # noqa: B027 - most bots compute in `step` and never wait
+        """End a `step` that waits, or the next one, early: a request was added or cancelled.
+
+        Any thread may call it. Override it if `step` waits, for instance for a service.
         """
 
 

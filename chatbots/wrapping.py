@@ -224,6 +224,8 @@ class _Revising(Answering):
     def step(self) -> dict[int, Response | Failure]:
         done, self._done = self._done, {}
         if self._asked:
+            if done:
+                self._inner.wake()  # the inner bot may wait for a service, these replies must not
             for inner_key, outcome in self._inner.step().items():
                 key, context = self._asked.pop(inner_key)
                 self._passed_on.pop(inner_key, None)
@@ -242,6 +244,9 @@ class _Revising(Answering):
         if inner_key not in self._passed_on:
             self._passed_on[inner_key] = self._wrapper.passes_on(self._asked[inner_key][1])
         return self._passed_on[inner_key]
+
+    def wake(self) -> None:
+        self._inner.wake()
 
     def cancel(self, keys: Collection[int]) -> None:
         for key in keys:

@@ -13,14 +13,15 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from chatbots.base import Context, Failure, Response, Speaker
+from chatbots.base import Context, Response, Speaker
 from chatbots.errors import ForbiddenAddressError, ServiceError
 from chatbots.registry import register
+from chatbots.services.answering import Show
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, Sessions, object_of, text_of
 from chatbots.services.client import Request
 
 SECONDS_FOR_ENDS = 1.0
-"""Longest delay of a batch's replies caused by ending other sessions."""
+"""Longest delay of a reply caused by ending other sessions."""
 SECONDS_FOR_GOODBYE = 5.0
 _DIALPORT_TIME = timezone(timedelta(hours=-4))
 
@@ -65,12 +66,12 @@ class DialCrowdBot(ServiceBot):
         """The configured address without a slash at its end."""
         return self.configuration.base_url.rstrip("/")
 
-    async def replies(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """Answer all contexts at once; sessions that are over are ended at the same time."""
-        responses, _ = await asyncio.gather(
-            super().replies(contexts), self._end(self._sessions.drop_over(), SECONDS_FOR_ENDS)
+    async def streamed_reply(self, context: Context, show: Show) -> Response:
+        """Answer one context; sessions that are over are ended at the same time."""
+        response, _ = await asyncio.gather(
+            self.reply(context), self._end(self._sessions.drop_over(), SECONDS_FOR_ENDS)
         )
-        return responses
+        return response
 
     async def reply(self, context: Context) -> Response:
         """Return the system's next turn in the session of the dialogue.

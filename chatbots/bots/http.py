@@ -16,6 +16,7 @@ from chatbots.instruction_prompts import messages_of
 from chatbots.registry import register
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, text_of
 from chatbots.services.client import Request
+from chatbots.services.headers import HEADER_NAME, check_headers
 
 
 def check_pointer(pointer: str) -> str:
@@ -57,11 +58,6 @@ def at_pointer(document: Any, pointer: str) -> Any:
 
 PLACEHOLDERS = ("text", "turns", "messages", "dialogue", "seed")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
-_HOLD_KEYS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key"})
-_NOT_YOURS = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "cookie"}
-)
 
 
 @register("http")
@@ -95,7 +91,7 @@ class HTTPBot(ServiceBot):
         )
         key_header: str = Field(
             "Authorization",
-            pattern=f"^{_HEADER.pattern}$",
+            pattern=f"^{HEADER_NAME.pattern}$",
             title="Header of the API key",
             description="Where the API key goes, if there is one.",
             examples=["X-Api-Key"],
@@ -113,20 +109,7 @@ class HTTPBot(ServiceBot):
                 raise ValueError(f"{{{{{unknown[0]}}}}} is not a placeholder. There are {known}")
             return template
 
-        @field_validator("headers")
-        @classmethod
-        def _harmless(cls, headers: dict[str, str]) -> dict[str, str]:
-            for name, value in headers.items():
-                if not _HEADER.fullmatch(name) or not value.isascii() or not value.isprintable():
-                    raise ValueError(f"'{name}' or its value has characters that a header cannot have")
-                if name.lower() in _NOT_YOURS:
-                    raise ValueError(f"'{name}' is set by the connection. Leave it out")
-                if name.lower() in _HOLD_KEYS:
-                    raise ValueError(
-                        f"'{name}' holds a key, which everybody would see here. Use api_key or "
-                        "api_key_variable, with the header's name in key_header"
-                    )
-            return headers
+        _harmless = field_validator("headers")(check_headers)
 
         @model_validator(mode="after")
         def _flat_for_get(self) -> Self:

@@ -1,207 +1,305 @@
-"""Any service with the chat completions of OpenAI: vLLM, TGI, Ollama, llama.cpp, commercial ones."""
+"""Any service with the chat completions of OpenAI: vLLM, TGI, Ollama, llama.cpp, commercial ones.
 
-from collections.abc import Mapping
+Source: platform.openai.com/docs/api-reference/chat; reasoning in `reasoning_content` as of DeepSeek and vLLM,
+in `reasoning` and `reasoning_details` as of OpenRouter; `content_filter_results` as of Azure OpenAI.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import Field
 
-from chatbots.base import Candidate, Context, Response, Speaker, Turn, Usage, seed_of
+from chatbots.base import Context, ReplyOutcome, Response, Usage, seed_of
 from chatbots.errors import ServiceError
-from chatbots.instruction_prompts import (
-    Message,
-    alternating_messages_of,
-    has_place,
-    material_field,
-    messages_of,
-    newest_turns,
-    sentences_field,
-    with_material,
-)
 from chatbots.registry import register
-from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, object_of, text_of
-from chatbots.services.client import Request
+from chatbots.services.chat import ChatConfiguration, ChatServiceBot
+from chatbots.services.client import StatusError
+from chatbots.services.replies import ReplyDraft, ReplyReader, kind_of
+from chatbots.services.usage import TokenCounts, usage_or_none
 
-OURS = frozenset({"messages", "model", "stream", "n", "seed", "temperature", "top_p", "stop"})
+WITH_USAGE = "with usage"
+"""Stream that ends with an event of the usage; some services refuse the option."""
+
+OUTCOMES = {
+    **dict.fromkeys(("stop", "eos", "eos_token", "stop_sequence", "end_turn"), ReplyOutcome.COMPLETE),
+    **dict.fromkeys(("length", "max_tokens"), ReplyOutcome.CUT),
+    **dict.fromkeys(("tool_calls", "function_call"), ReplyOutcome.TOOL_CALL),
+    "content_filter": ReplyOutcome.FILTERED,
+    "refusal": ReplyOutcome.REFUSED,
+}
 
 
 @register("openai-chat")
-class OpenAIChatBot(ServiceBot):
+class OpenAIChatBot(ChatServiceBot):
     """A model behind chat completions as OpenAI defined them: vLLM, TGI, Ollama, commercial services.
 
     Loading sends one short request, so that a wrong address, key or model name is reported at once and the
     fingerprint can hold the service's own name of the model.
     """
 
-    class Configuration(ServiceConfiguration):
+    class Configuration(ChatConfiguration):
         """The model, and the settings of its requests."""
 
-        first = ServiceConfiguration.first | frozenset({"system", "temperature"})
-        base_url: ServiceURL = Field(
-            title="Base URL",
-            description="Address of the service up to and including /v1.",
-            examples=["https://api.example.org/v1", "http://127.0.0.1:11434/v1"],
-        )
-        model: str = Field(
-            min_length=1,
-            max_length=300,
-            description="Name of the model, as the service calls it.",
-            examples=["llama3.2"],
-        )
-        system: str = Field(
-            "",
-            max_length=20_000,
-            title="System prompt",
-            description="What the model is told before the dialogue; empty for nothing.",
-            examples=["You are a friendly chat partner. Answer in one or two sentences."],
-        )
-        temperature: float | None = Field(
-            None, ge=0, le=10, description="Sampling temperature; empty for the service's own."
-        )
-        top_p: float | None = Field(
-            None, gt=0, le=1, description="Nucleus sampling; empty for the service's own."
-        )
-        most_tokens: int | None = Field(
-            None,
-            ge=1,
-            title="Longest reply",
-            description="Most tokens of a reply; empty for the service's own.",
+        ours = frozenset(
+            {"messages", "model", "stream", "stream_options", "n", "seed", "temperature", "top_p", "stop"}
         )
         token_limit_name: Literal["max_tokens", "max_completion_tokens"] = Field(
             "max_tokens",
             title="Name of the limit",
             description="What the service calls that limit; newer models of OpenAI want the second.",
         )
-        material: str = material_field()
-        material_sentences: int | None = sentences_field(None)
-        stop: tuple[str, ...] = Field((), max_length=4, description="Texts at which a reply ends.")
+        reasoning_effort: str | None = Field(
+            None,
+            pattern=r"^[a-z]{1,20}$",
+            title="Reasoning effort",
+            description="How long the model reasons before it replies; empty for the service's own.",
+            examples=["low"],
+        )
         candidates: int = Field(
             1,
             ge=1,
             le=20,
-            description="Replies asked for per turn; the first is said, wrappers may choose another.",
+            description="Replies requested per turn; the first is used, wrappers may choose another. "
+            "Several are not streamed.",
         )
         send_seed: bool = Field(
             True,
             title="Send a seed",
             description="Whether replies should be repeatable, where the service can.",
         )
-        history: int | None = Field(
-            None, ge=1, title="Turns sent", description="Only so many newest turns are sent; empty for all."
-        )
         alternate: bool = Field(
             False,
             title="Strict roles",
             description="For models that insist that the user begins and roles alternate.",
         )
-        parameters: dict[str, JsonValue] = Field(
-            {},
-            title="Further parameters",
-            description="Added to each request as they are.",
-            examples=[{"presence_penalty": 0.5}],
-        )
-
-        _has_place = field_validator("material")(has_place)
-
-        @field_validator("parameters")
-        @classmethod
-        def _not_ours(cls, parameters: dict[str, JsonValue]) -> dict[str, JsonValue]:
-            if taken := sorted(OURS & parameters.keys()):
-                raise ValueError(f"{', '.join(taken)}: has a setting of its own, or is not yours to change")
-            return parameters
 
     configuration: Configuration
-
-    def __init__(self, configuration: Configuration) -> None:
-        """Send one request to learn the model's reported name.
-
-        Raises:
-            ConfigurationError: the variable of the API key holds no key for this service.
-            ServiceError: the service cannot be reached or does not answer as agreed.
-        """
-        super().__init__(configuration)
-        self._reported = ""
-        try:
-            hello = Context((Turn(Speaker.HUMAN, "Hi!"),), seed=1)
-            self._reported = str(self.run(self._complete(hello)).get("model", ""))
-        except BaseException:
-            self.close()
-            raise
 
     @property
     def url(self) -> str:
         """Address of the chat completions."""
-        return f"{self.configuration.base_url.rstrip('/')}/chat/completions"
+        return f"{self.base_url}/chat/completions"
 
-    async def reply(self, context: Context) -> Response:
-        """Return the first choice, with the others as candidates."""
-        answer = await self._complete(context)
-        texts = [
-            text_of(text, self._request(context), "message.content") for text in _texts(answer, self.url)
-        ]
-        usage = answer.get("usage")
-        tokens = usage.get("completion_tokens") if isinstance(usage, dict) and len(texts) == 1 else None
-        # The service does not score them, so they are ranked in its order.
-        candidates = tuple(Candidate(text, -float(place)) for place, text in enumerate(texts))
-        return Response(
-            texts[0],
-            candidates if len(texts) > 1 else (),
-            Usage(completion=tokens) if isinstance(tokens, int) else None,
-            self._remarks(answer),
-        )
+    def stream_modes(self) -> Sequence[object]:
+        """Stream with usage, then without, then whole answers; always whole for several replies."""
+        return (False,) if self.configuration.candidates > 1 else (WITH_USAGE, True, False)
 
-    def fingerprint(self) -> Mapping[str, object]:
-        """Return the fingerprint of every bot, with the service's name of its model."""
-        return {**super().fingerprint(), "reported_model": self._reported}
+    def reader(self) -> "ChatCompletionReader":
+        """Create the reader of an answer."""
+        return ChatCompletionReader(self.name, self.url)
 
-    def _remarks(self, answer: Mapping[str, Any]) -> tuple[str, ...]:
-        model = str(answer.get("model", ""))[:300]
-        if model == self._reported[:300]:
-            return ()
-        return (f"{self.name}: the service answered as model '{model}', not '{self._reported}'",)
+    @property
+    def must_alternate(self) -> bool:
+        """As configured."""
+        return self.configuration.alternate
 
-    async def _complete(self, context: Context) -> Mapping[str, Any]:
-        request = self._request(context)
-        return object_of(await self.client.exchange(request), request)
-
-    def _request(self, context: Context) -> Request:
-        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        return Request(self.url, headers=headers, content=self._content(context))
-
-    def _content(self, context: Context) -> dict[str, Any]:
+    def content(self, context: Context, stream: object) -> dict[str, Any]:
+        """Build the JSON of a request."""
         settings = self.configuration
         optional = {
             "temperature": settings.temperature,
             "top_p": settings.top_p,
             settings.token_limit_name: settings.most_tokens,
             "stop": list(settings.stop) or None,
+            "reasoning_effort": settings.reasoning_effort,
             "n": settings.candidates if settings.candidates > 1 else None,
             # 31 bits: the largest seed that every service takes.
             "seed": seed_of(context) >> 33 if settings.send_seed and context.seed is not None else None,
+            "stream_options": {"include_usage": True} if stream == WITH_USAGE else None,
         }
-        given = {name: value for name, value in optional.items() if value is not None}
         return {
-            **settings.parameters,
             "model": settings.model,
-            "messages": self._messages(context),
-            "stream": False,
-            **given,
+            "messages": self.messages(context, self.system_prompt(context)),
+            "stream": bool(stream),
+            **{name: value for name, value in optional.items() if value is not None},
         }
 
-    def _messages(self, context: Context) -> list[Message]:
-        settings = self.configuration
-        build = alternating_messages_of if settings.alternate else messages_of
-        system = with_material(settings.system, context, settings.material, settings.material_sentences)
-        return build(newest_turns(context, settings.history), system)
+    def response_of_error(self, error: StatusError) -> Response | None:
+        """Return a filtered reply if the service's filter refused the prompt, as Azure's does."""
+        try:
+            details = json.loads(error.body)["error"]
+            if details["code"] != "content_filter":
+                return None
+        except (ValueError, TypeError, LookupError):
+            return None
+        inner = details.get("innererror") if isinstance(details, Mapping) else None
+        found = filter_words(inner.get("content_filter_result") if isinstance(inner, Mapping) else None)
+        remark = f"{self.name}: a filter of the service refused the prompt{found}"
+        return Response("", remarks=(remark,), outcome=ReplyOutcome.FILTERED, model=self._reported)
 
 
-def _texts(answer: Mapping[str, Any], url: str) -> list[Any]:
-    """List the texts of the choices; None for an empty one."""
-    choices = answer.get("choices")
-    if (
-        not isinstance(choices, list)
-        or not choices
-        or not all(isinstance(choice, dict) for choice in choices)
-    ):
-        raise ServiceError(f"{url} answered without 'choices'. Is it an address of chat completions?")
-    messages = [choice.get("message") for choice in choices]
-    return [message.get("content") if isinstance(message, dict) else None for message in messages]
+class ChatCompletionReader(ReplyReader):
+    """Reads a chat completion, or the chunks of one."""
+
+    text_place = "message.content"
+
+    def __init__(self, name: str, url: str) -> None:
+        """Start before the first event."""
+        super().__init__(name, url)
+        self._usage: Any = None
+
+    def read(self, event: Mapping[str, Any]) -> None:
+        """Take in a chunk, or the whole completion."""
+        self.check_error(event)
+        self.model = str(event.get("model") or self.model)
+        self._usage = event.get("usage") or self._usage
+        for place, choice in enumerate(self._choices(event)):
+            number = choice.get("index")
+            self._read_choice(number if isinstance(number, int) else place, choice)
+
+    @property
+    def usage(self) -> Usage | None:
+        """The numbers of `usage`."""
+        counts = TokenCounts(self._usage, self.remark)
+        return usage_or_none(
+            Usage(
+                counts.number("prompt_tokens"),
+                counts.number("completion_tokens"),
+                counts.number("completion_tokens_details", "reasoning_tokens"),
+                counts.number("prompt_tokens_details", "cached_tokens"),
+            )
+        )
+
+    def _choices(self, event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        choices = event.get("choices")
+        is_chunk = self._drafts or any(
+            (
+                event.get("usage"),
+                "prompt_filter_results" in event,
+                event.get("object") == "chat.completion.chunk",
+            )
+        )
+        if not choices and is_chunk:
+            return []
+        if (
+            not isinstance(choices, list)
+            or not choices
+            or not all(isinstance(choice, dict) for choice in choices)
+        ):
+            raise ServiceError(
+                f"{self.url} answered without 'choices'. Is it an address of chat completions?"
+            )
+        return choices
+
+    def _read_choice(self, number: int, choice: Mapping[str, Any]) -> None:
+        self.check_error(choice)
+        draft, reason = self.draft(number), choice.get("finish_reason")
+        whole, delta = choice.get("message"), choice.get("delta")
+        message = whole if isinstance(whole, Mapping) else delta if isinstance(delta, Mapping) else {}
+        if draft.outcome is None:
+            self._read_message(draft, message)
+        elif message.get("content"):
+            self.remark("text after the final event was left out")
+        if isinstance(score := _mean_logprob(choice), float):
+            draft.score = score
+        if reason:
+            self._end(draft, str(reason), choice)
+        self.is_final = not isinstance(delta, Mapping) or all(
+            draft.outcome for draft in self._drafts.values()
+        )
+
+    def _read_message(self, draft: ReplyDraft, message: Mapping[str, Any]) -> None:
+        reasoning = next((message[name] for name in REASONING if isinstance(message.get(name), str)), "")
+        draft.add_reasoning(reasoning or _detailed_reasoning(message.get("reasoning_details")))
+        self._read_content(draft, message.get("content"))
+        if isinstance(refusal := message.get("refusal"), str):
+            draft.add_refusal(refusal)
+        calls = message.get("tool_calls")
+        for place, call in enumerate(calls if isinstance(calls, list) else []):
+            _read_call(draft, call, place)
+        if isinstance(message.get("function_call"), Mapping):
+            _read_call(draft, {"function": message["function_call"]}, 0)
+
+    def _read_content(self, draft: ReplyDraft, content: Any) -> None:
+        if isinstance(content, str):
+            draft.add_text(content)
+        elif isinstance(content, list):
+            for part in content:
+                _read_part(draft, part)
+        elif content is not None:
+            raise ServiceError(
+                f"{self.url} has {kind_of(content)} in message.content instead of a text. Compare with its "
+                "documentation."
+            )
+
+    def _end(self, draft: ReplyDraft, reason: str, choice: Mapping[str, Any]) -> None:
+        if draft.outcome is not None:
+            self.remark("the service sent two final events; the first one counts")
+            return
+        if reason == "error":
+            raise ServiceError(f"{self.url} ended the reply with an error, and no further words.")
+        if reason not in OUTCOMES:
+            self.remark(f"the service ended the reply with '{reason[:40]}'")
+        draft.end(OUTCOMES.get(reason, ReplyOutcome.COMPLETE))
+        if draft.outcome is ReplyOutcome.FILTERED:
+            found = filter_words(choice.get("content_filter_results"))
+            self.remark(f"a filter of the service withheld the reply or its rest{found}")
+
+
+REASONING = ("reasoning_content", "reasoning")
+
+
+def _detailed_reasoning(details: Any) -> str:
+    """Join the texts of OpenRouter's `reasoning_details`; encrypted ones have none."""
+    entries = [entry for entry in details if isinstance(entry, Mapping)] if isinstance(details, list) else []
+    texts = (entry.get("text") or entry.get("summary") for entry in entries)
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _read_part(draft: ReplyDraft, part: Any) -> None:
+    if isinstance(part, str):
+        draft.add_text(part)
+        return
+    if not isinstance(part, Mapping):
+        draft.add_other(kind_of(part))
+        return
+    kind, text = str(part.get("type", "text")), part.get("text")
+    if kind == "refusal":
+        draft.add_refusal(str(part.get("refusal") or ""))
+    elif kind in ("thinking", "reasoning"):
+        inner = part.get("thinking", text)
+        _add_reasoning(draft, inner)
+    elif kind in ("text", "output_text") and isinstance(text, str):
+        draft.add_text(text)
+    else:
+        draft.add_other(kind)
+
+
+def _add_reasoning(draft: ReplyDraft, given: Any) -> None:
+    """Append reasoning that is a text, or a list of text parts as of Mistral."""
+    for part in given if isinstance(given, list) else [given]:
+        text = part.get("text") if isinstance(part, Mapping) else part
+        if isinstance(text, str):
+            draft.add_reasoning(text)
+
+
+def _read_call(draft: ReplyDraft, call: Any, place: int) -> None:
+    function = call.get("function") if isinstance(call, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    key = call.get("index", place) if isinstance(call, Mapping) else place
+    draft.add_tool(str(key), name if isinstance(name, str) else "")
+
+
+def _mean_logprob(choice: Mapping[str, Any]) -> float | None:
+    """Mean log probability of the tokens of a whole choice; None if the service does not give it."""
+    logprobs = choice.get("logprobs")
+    tokens = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    if not isinstance(tokens, list) or "message" not in choice:
+        return None
+    values = [token.get("logprob") for token in tokens if isinstance(token, Mapping)]
+    numbers = [float(value) for value in values if isinstance(value, int | float)]
+    mean = sum(numbers) / len(numbers) if numbers else float("nan")
+    return mean if mean <= 0 and mean > float("-inf") else None
+
+
+def filter_words(results: Any) -> str:
+    """Name the categories in which a filter found something, as in " (hate: high)"; else nothing."""
+    if not isinstance(results, Mapping):
+        return ""
+    found = [
+        f"{name}: {result.get('severity') or 'detected'}"
+        for name, result in results.items()
+        if isinstance(result, Mapping) and (result.get("filtered") or result.get("detected"))
+    ]
+    return f" ({', '.join(found)})" if found else ""

@@ -112,6 +112,7 @@ class _Serving:
         under_way: dict[int, Request] = {}
         joining: list[Request] = []
         growth = GrowthWatch(self._queue.name)
+        self._queue.on_change = answering.wake
         try:
             while under_way or self._queue.is_open:
                 self._cancel_abandoned(answering, under_way)
@@ -178,7 +179,7 @@ class Resident:
         name: str,
         load: Callable[[], Bot],
         *,
-        queue_size: int = 64,
+        queue_size: int = 1_000,
         deadline: float = 20.0,
         stuck_after: float | None = None,
     ) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from chatbots import errors
@@ -47,6 +47,8 @@ class RequestQueue:
         self._computing = 0
         self._tally = Tally()
         self._circuit = CircuitBreaker()
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when a request was queued or cancelled, or the queue closed. Must not raise or block."""
 
     @property
     def state(self) -> State:
@@ -97,6 +99,7 @@ class RequestQueue:
                 self._circuit.let_through(request.until - request.since)
                 self._queue.append(request.tenant, request)
                 self._changed.notify()
+                self.on_change()
                 return
             self._tally.count(refusal)
         raise refusal
@@ -106,6 +109,7 @@ class RequestQueue:
         with self._changed:
             request.cancelled = True
             self._remove(request)
+        self.on_change()
 
     def late(self, request: Request) -> BotLateError:
         """Create the error for a caller whose deadline has passed."""
@@ -130,6 +134,7 @@ class RequestQueue:
             self._state = State.CLOSED
             self._fail_waiting(f"Bot '{self.name}' was closed while the request waited. Ask again.")
             self._changed.notify_all()
+        self.on_change()
 
     # --- called by the bot's thread ---
 

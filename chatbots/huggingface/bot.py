@@ -123,11 +123,22 @@ class ModelConfiguration(BotConfiguration):
         try:
             check_name(self.source)
             if is_local(self.source):
-                check_hash(local_folder(self.source), self.sha256)
+                folder = local_folder(self.source)
+                check_hash(folder, self.sha256)
+                _check_revision(folder.name, self.revision)
         except ModelFilesError as error:
             problems = (Problem("model", self.source, str(error)),)
             raise PydanticCustomError("model_files", "has no usable model", {"problems": problems}) from None
         return self
+
+
+def _check_revision(folder: str, revision: str) -> None:
+    """Refuse a revision of a folder, which has one only; a snapshot of the hub is named after its commit."""
+    if revision not in ("main", folder):
+        problem = Problem(
+            "revision", revision, "a folder has no revisions. Leave it out, or name the hub's model"
+        )
+        raise PydanticCustomError("model_files", "has no such revision", {"problems": (problem,)})
 
 
 class SampledConfiguration(ModelConfiguration):

@@ -6,7 +6,7 @@ Sessions are kept from turn to turn: a bounded number, for a bounded time.
 import asyncio
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -22,7 +22,8 @@ from pydantic import (
 )
 
 from chatbots import instruction_prompts
-from chatbots.base import Bot, BotConfiguration, Context, Failure, Kind, Response, Speaker, Turn
+from chatbots.base import Answering, BotConfiguration, Context, Kind, Response, Speaker, Turn
+from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem, ServiceError
 from chatbots.hosting.response_checks import clean_text
 from chatbots.local_files import hash_of
@@ -34,7 +35,9 @@ from chatbots.services.addresses import (
     check_variable,
     key_of_environment,
 )
+from chatbots.services.answering import ServiceAnswering, Show
 from chatbots.services.client import Client, Request
+from chatbots.services.replies import kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +141,11 @@ class ServiceConfiguration(BotConfiguration):
         2, ge=0, le=10, title="Retries", description="Further attempts after status 429 or 5xx, with pauses."
     )
     parallel: int = Field(
-        16,
+        64,
         ge=1,
-        le=256,
+        le=1000,
         title="Requests at once",
-        description="Dialogues that are answered at the same time.",
+        description="Requests that the service gets at the same time, at most; further ones wait.",
     )
 
     @field_validator("api_key")
@@ -174,10 +177,11 @@ class ServiceConfiguration(BotConfiguration):
         return self.api_key.get_secret_value() if self.api_key else ""
 
 
-class ServiceBot(Bot):
-    """A bot that is a service elsewhere: one exchange per context, in parallel within a batch.
+class ServiceBot(ContinuousBot):
+    """A bot that is a service elsewhere: one exchange per context, up to `parallel` at the same time.
 
-    A context that fails does so alone. Subclasses implement the exchange in `reply`.
+    A finished reply is delivered at once, and a new request is sent at once. A context that fails does so
+    alone. Subclasses implement the exchange in `reply`, or in `streamed_reply` if the text comes in parts.
     """
 
     listed_as = Kind.SERVICE
@@ -202,7 +206,7 @@ class ServiceBot(Bot):
             connections=configuration.parallel,
             hidden=[self.key],
         )
-        # A separate loop for the bot's thread alone: connections stay open from batch to batch.
+        # A separate loop for the bot's thread alone: connections stay open from request to request.
         self._runner = asyncio.Runner()
 
     @property
@@ -212,7 +216,7 @@ class ServiceBot(Bot):
 
     @property
     def max_batch(self) -> int:
-        """The configured number of parallel dialogues."""
+        """The configured number of requests at once."""
         return self.configuration.parallel
 
     @abstractmethod
@@ -223,18 +227,23 @@ class ServiceBot(Bot):
             ServiceError: the service did not answer, or not as agreed.
         """
 
-    def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """Answer all contexts in parallel."""
-        return self.run(self.replies(contexts))
+    async def streamed_reply(self, context: Context, show: Show) -> Response:
+        """Answer one context, and pass the visible text so far to `show` each time it has grown.
+
+        Unless overridden, the text is shown only when it is complete.
+
+        Raises:
+            ServiceError: as `reply`.
+        """
+        return await self.reply(context)
+
+    def answering(self) -> Answering:
+        """Answer every context in a task of its own."""
+        return ServiceAnswering(self._runner, self.streamed_reply, self.configuration.parallel)
 
     def run(self, steps: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine on the bot's loop."""
         return self._runner.run(steps)
-
-    async def replies(self, contexts: Sequence[Context]) -> list[Response | Failure]:
-        """Answer all contexts in parallel."""
-        outcomes = await asyncio.gather(*map(self.reply, contexts), return_exceptions=True)
-        return [_outcome(outcome) for outcome in outcomes]
 
     def fingerprint(self) -> Mapping[str, object]:
         """Return the fingerprint of every bot, with the hash of the code that services share."""
@@ -257,20 +266,6 @@ class ServiceBot(Bot):
             await self.client.close()
 
 
-def _outcome(outcome: Response | BaseException) -> Response | Failure:
-    if isinstance(outcome, Response):
-        return outcome
-    if isinstance(outcome, Exception):
-        return Failure(outcome)
-    raise outcome
-
-
-_KINDS = {type(None): "nothing", bool: "a truth value", int: "a number", float: "a number"} | {
-    list: "a list",
-    dict: "an object",
-}
-
-
 def text_of(value: Any, request: Request, place: str) -> str:
     """Return the reply in a service's answer.
 
@@ -284,9 +279,8 @@ def text_of(value: Any, request: Request, place: str) -> str:
     """
     if isinstance(value, str):
         return value
-    kind = _KINDS.get(type(value), "something else")
     raise ServiceError(
-        f"{request.url} has {kind} in {place} instead of a text. Compare with its documentation."
+        f"{request.url} has {kind_of(value)} in {place} instead of a text. Compare with its documentation."
     )
 
 
@@ -298,4 +292,4 @@ def object_of(value: Any, request: Request) -> Mapping[str, Any]:
     """
     if isinstance(value, dict):
         return value
-    raise ServiceError(f"{request.url} answered {_KINDS.get(type(value), 'a text')} instead of an object.")
+    raise ServiceError(f"{request.url} answered {kind_of(value)} instead of an object.")

@@ -85,6 +85,16 @@ def test_a_missing_folder_is_named(tmp_path):
     assert "is not a folder. Give the one with config.json" in refused(tmp_path / "none")
 
 
+def test_a_revision_of_a_folder_is_refused(folder):
+    settings = {"model": str(folder), "revision": "v9-that-is-not-there"}
+    with pytest.raises(ConfigurationError, match=r"revision = v9.*a folder has no revisions"):
+        REGISTRY.configuration("huggingface-causal", settings)
+
+    REGISTRY.configuration(
+        "huggingface-causal", settings | {"revision": folder.name}
+    )  # as in the hub's cache
+
+
 def test_a_missing_part_of_the_weights_is_named(folder):
     (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "model-1-of-2.safetensors"}}')
 

@@ -5,7 +5,7 @@ import pytest
 
 from chatbots.errors import ForbiddenAddressError
 from chatbots.services.addresses import check_address, check_url
-from chatbots.services.client import CheckedNetwork
+from chatbots.services.network import CheckedNetwork
 
 FORBIDDEN = [
     "127.0.0.1",

@@ -78,7 +78,8 @@ def test_chat_completions_get_roles_system_prompt_and_parameters(make_bot):
         "temperature": 0.5,
         "max_tokens": 40,
         "presence_penalty": 1,
-        "stream": False,
+        "stream": True,
+        "stream_options": {"include_usage": True},
     }
 
 
@@ -137,12 +138,12 @@ def test_a_wrong_key_is_reported_when_the_bot_is_loaded(make_bot):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (Sent({"error": "x"}), "without 'choices'"),
+        (Sent({"error": "x"}), "answered with an error: x"),
         (Sent({"choices": []}), "without 'choices'"),
         (Sent({"choices": ["x"]}), "without 'choices'"),
         (Sent({"choices": [{"message": None}]}), "has nothing in message.content"),
         (completion(None), "has nothing in message.content"),
-        (completion(["part"]), "has a list in message.content"),
+        (completion(7), "has a number in message.content"),
         (Sent([1]), "answered a list instead of an object"),
     ],
 )
