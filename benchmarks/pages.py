@@ -42,8 +42,8 @@ INSERT INTO crowd_worker (id, pseudonym, panel, panel_id, created_at)
 SELECT n, 'W' || lpad(n::text, 9, '0'), 'prolific', 'p' || n, now()
   FROM generate_series(1, {conversations} + {batches}) AS n;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
-                                 completion_code, excluded_reason, excluded_at, submission, panel_values, address,
-                                 signs, proposed_reason, known_by, pilot, number)
+                                 completion_code, excluded_reason, excluded_at, submission,
+                                 panel_values, address, signs, proposed_reason, known_by, pilot, number)
 SELECT p.id, p.id, p.study, c.id, now() - p.id * interval '7 seconds', 'P' || lpad(p.id::text, 9, '0'),
        'r' || p.id, 'c' || p.id,
        CASE WHEN p.id % 50 = 0 THEN 'All answers alike.' ELSE '' END,
