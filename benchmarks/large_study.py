@@ -34,7 +34,7 @@ SELECT setseed(0.5);
 INSERT INTO crowd_worker (id, pseudonym, panel, panel_id, created_at)
 SELECT n, 'W' || lpad(n::text, 9, '0'), '', '', now() FROM generate_series(1, {conversations}) AS n;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
-                                 completion_code, excluded_reason, submission, way_back, address, signs,
+                                 completion_code, excluded_reason, submission, panel_values, address, signs,
                                  proposed_reason, known_by, pilot, number)
 SELECT n, n, {study}, {consent}, now(),
        'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '', '', '', false, 1

@@ -42,8 +42,8 @@ INSERT INTO crowd_worker (id, pseudonym, panel, panel_id, created_at)
 SELECT n, 'W' || lpad(n::text, 9, '0'), 'prolific', 'p' || n, now()
   FROM generate_series(1, {conversations} + {batches}) AS n;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
-                                 completion_code, excluded_reason, excluded_at, submission, way_back, address,
-                                 signs, proposed_reason, known_by, pilot, number)
+                                 completion_code, excluded_reason, excluded_at, submission,
+                                 panel_values, address, signs, proposed_reason, known_by, pilot, number)
 SELECT p.id, p.id, p.study, c.id, now() - p.id * interval '7 seconds', 'P' || lpad(p.id::text, 9, '0'),
        'r' || p.id, 'c' || p.id,
        CASE WHEN p.id % 50 = 0 THEN 'All answers alike.' ELSE '' END,
@@ -93,7 +93,7 @@ SELECT study, id, dialogue_id, 'chatter', 1,
           FROM dialogues_turn AS t JOIN place AS p ON p.id = t.dialogue_id
          WHERE t.bot_version_id IS NOT NULL) AS judged;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
-                                 completion_code, excluded_reason, submission, way_back, address, signs,
+                                 completion_code, excluded_reason, submission, panel_values, address, signs,
                                  proposed_reason, known_by, pilot, number)
 SELECT n, n, {judging}, c.id, now(), 'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '',
        '', '', false, 1

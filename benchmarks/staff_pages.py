@@ -48,7 +48,7 @@ OF_NO_STUDY = (
     ("manual: a page", "/manual/statistics/"),
     ("people", "/people/"),
     ("people: page 10", "/people/?page=10"),
-    ("audit trail", "/people/trail/"),
+    ("audit log", "/people/audit-log/"),
 )
 OF_STUDY = (
     ("", ""),

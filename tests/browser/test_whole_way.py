@@ -259,10 +259,10 @@ async def rehearsed(walk: Walk, study: Study) -> None:
     await expect(page.get_by_text(f"0 of {SIMULATED} simulated workers are through.")).to_be_visible()
     attempt = await Attempt.objects.aget(study=study)
     assert await done(rehearsal_started(study.pk, attempt.workers)) == 0
-    await expect(page.get_by_text("The report recovers what was planted")).to_be_visible()
+    await expect(page.get_by_text("The report recovers the injected effects")).to_be_visible()
     await walk.follow("See its report")
     await walk.arrive("Report")
-    await expect(page.get_by_text("The report recovers what was planted")).to_be_visible()
+    await expect(page.get_by_text("The report recovers the injected effects")).to_be_visible()
     await walk.follow(TITLE)
     await walk.arrive(TITLE, next_step="Recruit")
 

@@ -33,7 +33,7 @@ SignIn = Callable[[User], Client]
 
 
 def rows() -> dict[str, int]:
-    """How many rows each table has, but for sessions of the browser and the trail of who signed in."""
+    """How many rows each table has, but for sessions of the browser and the audit log."""
     ours = [model for model in apps.get_models() if model._meta.app_label not in ("sessions", "admin")]
     return {model._meta.label: model._base_manager.count() for model in ours}
 

@@ -316,7 +316,7 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
     report = client.get(f"/studies/{opened.pk}/report/").content.decode()
     for words in (
         "Within workers",
-        "The same judged twice",
+        "Items judged twice",
         "R-U-A-Robot, user study",
         "Proposed exclusions",
     ):

@@ -172,7 +172,7 @@ def test_the_page_shows_what_the_first_worker_gets_by_each_ask(
 
     assert page.count('scope="rowgroup"') == 2
     assert "A battery of 7" in queue
-    assert "judged with each set of questions" in queue
+    assert "with each question set" in queue
     assert "14 items = 42 judgments" in " ".join(queue.split())
     assert rule_sentences(battery(study)) == ["The sum of the ratings has a standard deviation below 2."]
 

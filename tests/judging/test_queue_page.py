@@ -70,7 +70,7 @@ def test_a_system_is_taken_out_after_its_page_said_what_that_changes(
     asked = " ".join(client.get(address, {"system": "Alpha"}).content.decode().split())
     # 7 items by 3 raters are 21 judgments, which are 5 batches of 5, for 4 USD each.
     assert "21 judgments are no longer wanted: about 5 batches fewer, which saves 20.00 USD." in asked
-    assert "Nothing is left to judge then" in asked
+    assert "Then nothing is left to judge" in asked
 
     said = client.post(address, {"system": "Alpha"}, follow=True).text
     assert "Alpha is out of the queue: no other worker will judge its 7 items. Their judgments stay." in said

@@ -453,7 +453,7 @@ def test_the_pages_show_each_ask(judged: Study, rex: User, sign_in: SignIn) -> N
     second = client.get(f"/studies/{judged.pk}/items/?ask=1").content.decode()
     item = client.get(f"/studies/{judged.pk}/items/{whole.key}/").content.decode()
 
-    assert "one item for each set of questions" in queue
+    assert "one item for each question set" in queue
     assert str(whole.key) not in first
     assert str(whole.key) in second
     assert "Judged with" in item

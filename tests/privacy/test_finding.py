@@ -47,9 +47,9 @@ def test_people_are_found_by_any_id_in_the_user_s_studies(
         for client in (admin, owner):
             page = client.get(FIND, {"find": sought}).content.decode()
             assert (page.count("See or erase</a>"), "Another" in page) == (2, True), sought
-    assert "Nobody is found by" in stranger.get(FIND, {"find": "5f2c9d"}).content.decode()
+    assert "No participant matches" in stranger.get(FIND, {"find": "5f2c9d"}).content.decode()
     unknown = owner.get(FIND, {"find": "<b>5F2C9D"}).content.decode()
-    assert "Nobody is found by “&lt;b&gt;5F2C9D”." in unknown
+    assert "No participant matches “&lt;b&gt;5F2C9D”." in unknown
     assert "See or erase</a>" not in owner.get(FIND).content.decode()
 
 
@@ -76,6 +76,6 @@ def test_erasure_asks_for_confirmation_and_is_recorded(
     admin.post(page, {"what": "everything"})
     assert not Turn.objects.filter(text="I live in Gdynia").exists()
     assert Event.objects.filter(name="ada", action="privacy:withdraw_for", path=page).count() == 2
-    assert "erased somebody&#x27;s data at their request" in admin.get("/people/trail/").content.decode()
+    assert "erased somebody&#x27;s data at their request" in admin.get("/people/audit-log/").content.decode()
     # Her other participation, in the other study, is hers still.
     assert Worker.objects.get(panel_id="5f2c9d").participations.count() == 1

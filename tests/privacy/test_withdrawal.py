@@ -195,7 +195,7 @@ def test_pay_stays_and_the_id_is_erased_once_paid(paid: Study, make_study: MakeS
     assert own.known_by == hash_panel_id(
         "prolific", arrival.worker, paid
     )  # as whoever has the key can find out
-    assert "Whoever holds the key can check whether a given id fits." in told
+    assert "Anyone who holds the key can check whether a given id fits." in told
     kept = participation_in(elsewhere)
     assert kept.worker.panel_id == arrival.worker
     assert kept.pseudonym != own.pseudonym
@@ -326,7 +326,7 @@ def test_the_data_link_shows_downloads_and_withdraws_and_cannot_be_forged(paid: 
 
     assert SECRET in page.content.decode()
     assert "Not yours" not in page.content.decode()
-    assert "Whoever holds the key can check whether a given address fits." in page.content.decode()
+    assert "Anyone who holds the key can check whether a given address fits." in page.content.decode()
     assert page["Referrer-Policy"] == "no-referrer"
     assert stored["conversation"]["turns"][1] == {
         "by": "you",

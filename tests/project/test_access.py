@@ -77,7 +77,7 @@ RULES = {
     "accounts:invite": ADMIN,
     "accounts:take_back_invitation": ADMIN,
     "accounts:change_person": ADMIN,
-    "accounts:trail": ADMIN,
+    "accounts:audit_log": ADMIN,
     "api_elsewhere": PUBLIC,  # says that there is nothing
     "api-1:openapi-json": PUBLIC,
     "api-1:api-root": PUBLIC,

@@ -25,14 +25,14 @@ def test_answers_of_chatters_about_themselves_are_recovered(make_study: MakeStud
 
     said = rehearsed(study, "--workers", "30")
 
-    assert "The report recovers what was planted" in said, said
+    assert "The report recovers the injected effects" in said, said
     assert "Age, gender, language, and use of chatbots: the report counts 30 answers, and 0 who" in said
     # Some leave before they are done; of the others every fifth skips what may be skipped.
     done = [number for number, kind in enumerate(mix(30)) if kind is not Kind.LEAVING]
     skip = sum(number % 5 == 0 for number in done)
     assert (len(done), skip) == (27, 5)
     assert f"instructions, pages, pay: the report counts {27 - skip} answers, and {skip} who" in said
-    assert "What is your gender?”: planted" in said
+    assert "What is your gender?”: injected" in said
     told = Label.objects.filter(study=study.rehearsal).exclude(participation=None)
     assert told.filter(question_set="demographics").count() == 30
 

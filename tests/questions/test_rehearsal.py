@@ -1,4 +1,4 @@
-"""A rehearsal of a study that asks a researcher's set: what was planted comes out."""
+"""A rehearsal of a study that asks a researcher's set: the injected effects come out."""
 
 import pytest
 
@@ -21,4 +21,4 @@ def test_a_rehearsal_recovers_what_was_planted_of_an_own_set(make_study: MakeStu
     result = figures(study.rehearsal.reports.first())
     assert result["question_set"] == "tone-v1"
     assert [each["key"] for each in result["columns"]] == ["polite", "warmth"]
-    assert "The report recovers what was planted" in said, said
+    assert "The report recovers the injected effects" in said, said

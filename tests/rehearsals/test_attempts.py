@@ -27,7 +27,7 @@ def test_the_page_shows_progress_and_outcome_of_a_rehearsal(
 ) -> None:
     study = make_study({"scripty": 9}, min_turns=2, max_turns=4)
     client, address = sign_in(rex), f"/studies/{study.pk}/rehearsal/"
-    assert "are enough to find every planted score" in client.get(address).content.decode()
+    assert "are enough to find every injected score" in client.get(address).content.decode()
 
     page = client.post(f"{address}start/", {"workers": "2"}, follow=True).content.decode()
     before = client.get(f"{address}stamp/").json()["stamp"]

@@ -1,4 +1,4 @@
-"""A rehearsal of a study with batteries through real pages and the real socket, against what was planted."""
+"""A rehearsal of a study with batteries through real pages and a real socket, against the injected effects."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_injected_effects_in_batteries_are_recovered(
     said = rehearsed(study, "--workers", "20")
 
     assert "OUTSIDE" not in said, said
-    assert "The report recovers what was planted: " in said, said
+    assert "The report recovers the injected effects: " in said, said
     within = [line for line in said.splitlines() if "within workers" in line]
     assert len(within) == 6  # two targets against the third, three scores
     assert said.count("judged twice") == 3
@@ -67,7 +67,7 @@ def test_injected_effects_of_each_ask_in_batteries_are_recovered(
 
     said = rehearsed(study, "--workers", "20")
 
-    assert "The report recovers what was planted: " in said, said
+    assert "The report recovers the injected effects: " in said, said
     assert len([line for line in said.splitlines() if "within workers" in line]) == 3 + 1
     assert said.count("judged twice") == 3
     assert "The declared rules propose to exclude" in said

@@ -1,4 +1,4 @@
-"""A rehearsal of a judging study through real pages and the real socket, against what its raters planted."""
+"""A rehearsal of a judging study through real pages and the real socket, against the injected effects."""
 
 import asyncio
 from collections import Counter
@@ -70,9 +70,9 @@ def test_scores_and_alpha_are_recovered_and_the_study_is_unchanged(
     said = rehearsed(queue, "--workers", "40")
 
     rehearsal = queue.rehearsal
-    assert "The report recovers what was planted: 23 of 23 findings hold." in said, said
+    assert "The report recovers the injected effects: 23 of 23 findings hold." in said, said
     assert said.count(": inside.") == 20  # two systems with three tables of three columns; two alphas
-    assert "alpha of “Does it make sense?”: planted 0." in said
+    assert "alpha of “Does it make sense?”: injected 0." in said
     assert "Planted alpha, if workers of all kinds judge every item alike: 0." in said
     assert max(raters_of_items(rehearsal)) == 5
     assert raters_of_items(rehearsal)[5] > 110  # all, unless latecomers came to the same ones by chance
@@ -105,7 +105,7 @@ def test_scores_and_alpha_are_recovered_and_the_study_is_unchanged(
     report = client.get(f"/studies/{rehearsal.pk}/report/").content.decode()
     assert "23 of 23 findings hold." in report
     assert report.count(": inside.") == 20
-    assert "What was planted" not in client.get(f"/studies/{queue.pk}/report/").content.decode()
+    assert "Injected effects" not in client.get(f"/studies/{queue.pk}/report/").content.decode()
 
     client.post(f"/studies/{rehearsal.pk}/rehearsal/delete/")
 
@@ -315,7 +315,7 @@ def test_injected_effects_about_contexts_are_recovered(make_queue: MakeQueue, re
 
     said = rehearsed(study, "--workers", "40")
 
-    assert "The report recovers what was planted:" in said, said
+    assert "The report recovers the injected effects:" in said, said
     assert "Asked, version 1" in said
     assert {*Label.objects.values_list("study", flat=True)} == {study.rehearsal.pk}
     assert not Label.objects.filter(context=None).exists()

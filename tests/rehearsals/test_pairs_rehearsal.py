@@ -1,4 +1,4 @@
-"""A rehearsal of a study of pairs through real pages and the real socket, against what was planted."""
+"""A rehearsal of a study of pairs through real pages and the real socket, against the injected effects."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def test_injected_preferences_of_three_systems_are_recovered(make_pairs: MakePai
     said = rehearsed(study, "--workers", "40")
 
     # three pairs of systems with labels, three tables of three shares each; alpha, raters, three strengths
-    assert "The report recovers what was planted: 35 of 35 findings hold." in said, said
+    assert "The report recovers the injected effects: 35 of 35 findings hold." in said, said
     assert len(strengths(said)) == 3
     assert all(line.endswith(": inside.") for line in strengths(said))
     assert (study.rehearsal.state, study.state) == ("closed", "open")

@@ -263,7 +263,7 @@ def test_one_of_many_intervals_may_miss_slightly_by_chance() -> None:
     assert scipy.stats.norm.ppf((1 + 0.95 ** (1 / 30)) / 2) / scipy.stats.norm.ppf(0.975) == pytest.approx(
         1.6, abs=5e-4
     )
-    chance = "It: planted 65.0, reported 50.0 (40.0 to 60.0): just outside, as one of 30 may be by chance."
+    chance = "It: injected 65.0, reported 50.0 (40.0 to 60.0): just outside, as one of 30 may be by chance."
     assert far(1.5, others=29) == Finding(True, chance, 1.5)
     assert far(-1.59, others=29).holds
     assert not far(1.61, others=29).holds

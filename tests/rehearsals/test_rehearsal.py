@@ -1,4 +1,4 @@
-"""A rehearsal through the real pages and the real socket, against what its workers planted."""
+"""A rehearsal through the real pages and the real socket, against the injected effects."""
 
 from collections import Counter
 from decimal import Decimal
@@ -39,7 +39,7 @@ def test_the_report_recovers_the_injected_effects_and_the_study_is_unchanged(
 
     rehearsal = study.rehearsal
     assert "40 of 40 workers are done." in said
-    assert "The report recovers what was planted: 16 of 16 findings hold." in said, said
+    assert "The report recovers the injected effects: 16 of 16 findings hold." in said, said
     assert "there is no alpha to recover" in said
     study.refresh_from_db()
     assert (study.results_version, study.state, rehearsal.state) == (7, "open", "closed")
@@ -281,8 +281,8 @@ def test_a_report_that_differs_from_the_plan_is_detected(result: dict[str, objec
     outcome = Outcome(found, plan)
     assert outcome.holds is (wrong == 0)
     assert outcome.verdict == (
-        f"{wrong} of 5 findings are not what was planted."
+        f"{wrong} of 5 findings differ from the injected effects."
         if wrong
-        else "The report recovers what was planted: 5 of 5 findings hold."
+        else "The report recovers the injected effects: 5 of 5 findings hold."
     )
     assert "no alpha to recover" in outcome.agreement

@@ -1,4 +1,4 @@
-"""A rehearsal of a judging study that asks readers several things: what was planted of each is recovered."""
+"""A rehearsal of a judging study that asks several things: the injected effects of each are recovered."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_injected_effects_of_each_ask_are_recovered(study: Study, tmp_path: Path
     said = rehearsed(study, "--workers", "60")
 
     rehearsal = study.rehearsal
-    assert "The report recovers what was planted" in said, said
+    assert "The report recovers the injected effects" in said, said
     assert "Five ratings of a whole conversation, 1 to 7. Alpha: the report rests on" in said
     given = dict(Label.objects.filter(study=rehearsal).values_list("question_set").annotate(n=Count("pk")))
     assert set(given) == {"ssa", "likert"}
@@ -60,5 +60,5 @@ def test_injected_effects_of_each_ask_about_pairs_are_recovered(
 
     said = rehearsed(study, "--workers", "60")
 
-    assert "The report recovers what was planted" in said, said
+    assert "The report recovers the injected effects" in said, said
     assert said.count("Strength of") == 2 + 4 * 2

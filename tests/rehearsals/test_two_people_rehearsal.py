@@ -92,7 +92,7 @@ def test_scores_counts_and_measures_are_recovered_and_the_study_is_unchanged(
     told = rehearsed(study, "--workers", "30")
 
     rehearsal = study.rehearsal
-    assert "The report recovers what was planted: 30 of 30 findings hold." in told, told
+    assert "The report recovers the injected effects: 30 of 30 findings hold." in told, told
     # Three of thirty leave; whoever each of them met is told, ends it, and is paid. If two of them meet, the
     # one leaves the other, who then has no longer to.
     left = Dialogue.objects.filter(study=rehearsal, ending="partner_left").count()
@@ -135,8 +135,8 @@ def test_people_who_read_before_they_talk_name_only_what_they_were_shown(
     assert outcomes(rehearsal)["no_partner"] == 1
     assert "and 1 people who waited in vain" in told
     assert f"{COPIED_WORDS} words or more in " in told
-    assert "Review, Messages with a text as source: planted" in told
-    assert "Review, Equal annotations of one person: planted" in told
+    assert "Review, Messages with a text as source: injected" in told
+    assert "Review, Equal annotations of one person: injected" in told
     configurations = dict(
         ReadingSet.objects.filter(dialogue__study=rehearsal).values_list("dialogue", "configuration")
     )

@@ -33,7 +33,7 @@ def test_every_response_is_written_once_by_different_people_and_the_study_is_unc
     told = rehearsed(study, "--workers", "20")
 
     rehearsal, run = study.rehearsal, ResponseRun.objects.get()
-    assert "The study says what was planted: 7 of 7 findings hold." in told, told
+    assert "The study shows the injected effects: 7 of 7 findings hold." in told, told
     assert "OUTSIDE" not in told
     written = Response.objects.filter(run__study=rehearsal)
     each = written.values_list("context").annotate(n=Count("pk"), people=Count("author", distinct=True))
@@ -51,7 +51,7 @@ def test_every_response_is_written_once_by_different_people_and_the_study_is_unc
     assert f"{at}/rehearsal/" in client.get(f"{at}/").content.decode()
     page = client.get(f"{at}/rehearsal/").content.decode()
     assert "7 of 7 findings hold." in page
-    assert "Words of a response: planted" in page
+    assert "Words of a response: injected" in page
     assert "/report/" not in page
     assert "This is a rehearsal." in client.get(f"/studies/{rehearsal.pk}/").content.decode()
     # What simulated people wrote is nowhere offered to be judged.

@@ -105,7 +105,7 @@ def audit_log_page(request: HttpRequest) -> HttpResponse:
     page = Paginator(audit_log.find_events(name=name, about=about), PER_PAGE).get_page(
         request.GET.get("page")
     )
-    return render(request, "accounts/trail.html", {"page": page, "name": name, "about": about})
+    return render(request, "accounts/audit_log.html", {"page": page, "name": name, "about": about})
 
 
 class JoinForm(UserCreationForm[User]):

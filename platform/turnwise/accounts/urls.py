@@ -16,7 +16,7 @@ urlpatterns = [
     path("people/invite/", people_views.invite, name="invite"),
     path("people/invitations/<int:pk>/take-back/", people_views.take_back, name="take_back_invitation"),
     path("join/<str:secret>/", people_views.join, name="join"),
-    path("people/trail/", people_views.audit_log_page, name="trail"),
+    path("people/audit-log/", people_views.audit_log_page, name="audit_log"),
     path("tokens/", tokens, name="tokens"),
     path("tokens/<int:pk>/take-back/", take_back_token, name="take_back_token"),
 ]

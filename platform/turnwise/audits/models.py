@@ -27,7 +27,7 @@ class Audit(BotJob):
         null=True,
         blank=True,
         related_name="audits",
-        help_text=_("Who answered first. A bot that changes on the way stops the audit."),
+        help_text=_("Version that answered first. If the bot changes on the way, the audit stops."),
     )
     questions = models.CharField(max_length=12, help_text=_("The first digits of the hash of what is asked."))
     seed = models.PositiveIntegerField(default=0)

@@ -300,12 +300,12 @@ class Slot(models.Model):
     key = models.UUIDField()
     language = models.CharField(max_length=10)
     is_swapped = models.BooleanField(
-        default=False, help_text=_("Of a pair: whether whoever judges it here sees its second side first.")
+        default=False, help_text=_("Of a pair: whether the rater sees its second side first here.")
     )
     deck = models.PositiveIntegerField(null=True, blank=True, help_text=_("Number of the battery, from 1."))
     position = models.PositiveSmallIntegerField(null=True, blank=True, help_text=_("In the deck, from 1."))
     occasion = models.PositiveSmallIntegerField(
-        default=1, help_text=_("2 where whoever judges it here has judged the same item before.")
+        default=1, help_text=_("2 if the rater of this slot judges the item for the second time.")
     )
     asks_reason = models.BooleanField(
         default=False, help_text=_("Of a deck: whether the free-text questions are asked here.")

@@ -98,7 +98,9 @@ class Label(models.Model):
         Participation, on_delete=models.CASCADE, null=True, blank=True, related_name="labels", db_index=False
     )
     rater = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="labels")
-    party = models.CharField(max_length=10, choices=Party, help_text=_("Who the rater is to what is judged."))
+    party = models.CharField(
+        max_length=10, choices=Party, help_text=_("Position from which the rater labels.")
+    )
     occasion = models.SmallIntegerField(
         default=1, help_text=_("2 if the same rater judges the same thing a second time, and so on.")
     )

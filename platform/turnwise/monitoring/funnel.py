@@ -140,7 +140,7 @@ def _without_place(study: Study, gates: Gates, now: datetime) -> QuerySet[Partic
 def _unfinished(study: Study, gates: Gates, now: datetime) -> QuerySet[Assignment]:
     """Assignments that are not complete, with how far their people came and what became of them."""
     is_open = Q(outcome="")
-    # Whoever left, or was screened out, before they had a place got one that ended as it began.
+    # Workers who left or were screened out before they had a place got an assignment that ended at once.
     place = is_open | ~Q(ended_at=F("assigned_at"))
     seen = Q(active_at__gt=F("assigned_at"))
     step = Case(
@@ -242,7 +242,7 @@ def stages(study: Study, stood: Progress) -> list[Stage]:
 
 
 def _opened(counted: Mapping[str, int], agreed: int) -> Stage:
-    # Whoever agreed had opened the link, though their browser may not have said so.
+    # Workers who agreed have opened the link, even if their browser did not report the visit.
     admitted = max(counted.get(visits.ADMITTED, 0), agreed)
     away = {saw: n for saw, n in counted.items() if saw != visits.ADMITTED}
     undecided = _("%(n)s saw the consent page and did not agree")

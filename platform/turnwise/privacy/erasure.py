@@ -58,7 +58,7 @@ def anonymize(participation: Participation, *, now: datetime) -> None:
         Worker.objects.filter(pk=known.pk).update(panel="", panel_id="", pseudonym=pseudonym())
     known_by = hash_panel_id(known.panel, known.panel_id, participation.study) if known.panel_id else ""
     Participation.objects.filter(pk__in=here).update(
-        worker=anonymous, known_by=known_by, address="", submission="", way_back={}, erased_at=now
+        worker=anonymous, known_by=known_by, address="", submission="", panel_values={}, erased_at=now
     )
     bundles.delete_bundles_quoting([participation.study_id])
     trash.purge_studies([participation.study_id])

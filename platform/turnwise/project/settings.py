@@ -161,7 +161,7 @@ except ValueError:
     ) from None
 # A step that waits longer for a row fails instead of holding one of the few threads for good.
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c lock_timeout=15s")
-# Whatever consumers do besides turns and labels, which go in batches (live/batches.py).
+# Steps of consumers other than turns and labels, which go in batches (live/batches.py).
 DIALOGUE_DATABASE_THREADS = int(_number("TURNWISE_DATABASE_THREADS", 16))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
@@ -215,7 +215,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 600.0,
         "options": {"expires": 600},
     },
-    # Whoever is new by the daily check, one after the other.
+    # Audits of the bot versions that are new that day, one after the other.
     "audit-new-versions": {
         "task": "turnwise.audits.tasks.audit_new_versions",
         "schedule": 600.0,

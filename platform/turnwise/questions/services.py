@@ -44,7 +44,7 @@ def add_version(set_id: int, declared: object, *, by: User, seen: int | None = N
         set_id: which set.
         declared: as `QuestionSet.from_json` takes it; its key is the set's name, or that of a version.
         by: who makes it.
-        seen: number of the newest version that they knew of; None if it is meant whatever that is.
+        seen: number of the newest version that the user saw; None to store without this check.
 
     Raises:
         DeclarationError: the declaration cannot be, has the key of another set or says what the newest

@@ -62,8 +62,8 @@ def findings(plan: Plan, done: Sequence[Work], result: Mapping[str, Any]) -> lis
         )
         if "majority" in tables:
             majority = tables["majority"].get(system)
-            planted = expected_results.expected_majorities(plan, system)
-            found += _scores(f"{system}, by strict majority", planted, columns, majority)
+            injected = expected_results.expected_majorities(plan, system)
+            found += _scores(f"{system}, by strict majority", injected, columns, majority)
         if "without" in tables:
             without = tables["without"].get(system)
             subject = f"{system}, without the excluded workers"
@@ -136,12 +136,12 @@ def _course(system: str, done: Sequence[Work], result: Mapping[str, Any]) -> Fin
     finished = sum(any(work.finished for work in of_one) for of_one in held.values())
     failed = sum(any(work.gave_up for work in of_one) for of_one in held.values())
     left = sum(any(work.was_left for work in of_one) for of_one in held.values())
-    planted = finished, len(held) - finished - failed - left, failed
+    injected = finished, len(held) - finished - failed - left, failed
     reported = (course["finished"], course["under_way"], course["bot_failed"])
     return Finding(
-        planted == reported,
+        injected == reported,
         f"{system}: the report counts {reported[0]} finished, {reported[1]} open and {reported[2]} failed "
-        f"conversations; the workers had {planted[0]}, {planted[1]} and {planted[2]}.",
+        f"conversations; the workers had {injected[0]}, {injected[1]} and {injected[2]}.",
     )
 
 
@@ -197,28 +197,28 @@ def _are_equal(means: Sequence[float | None], shown: Sequence[float | None]) -> 
 # --- scores and agreement: the injected value must lie in the interval --------------------------------------
 
 
-def _scores(what: str, planted: Mapping[str, float], columns: Any, row: Any) -> Iterator[Finding]:
-    if not planted or row is None:
+def _scores(what: str, injected: Mapping[str, float], columns: Any, row: Any) -> Iterator[Finding]:
+    if not injected or row is None:
         yield Finding(None, f"{what}: no labels, so nothing can be recovered.")
         return
     for column, cell in zip(columns, row["cells"], strict=True):
-        if column["key"] not in planted:
+        if column["key"] not in injected:
             continue
         reason = cell.get("undefined", "no interval.")
         yield compare_with_interval(
-            f"{column['title']} of {what}", planted[column["key"]], cell["value"], cell, reason, 1
+            f"{column['title']} of {what}", injected[column["key"]], cell["value"], cell, reason, 1
         )
 
 
 def _agreement(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
     rows = {(row["key"], row.get("choice", "")): row for row in result["agreement"]}
-    for (key, choice), planted in expected_results.expected_alphas(plan).items():
+    for (key, choice), injected in expected_results.expected_alphas(plan).items():
         row = rows[key, choice]
-        if not isinstance(planted, Undefined):
+        if not isinstance(injected, Undefined):
             reason = row.get("undefined") or row.get("no_interval", "")
             of = f"“{' '.join(filter(None, (row['question'], choice)))}”"
             yield compare_with_interval(
-                f"Krippendorff's alpha of {of}", planted, row.get("alpha"), row, reason, 2
+                f"Krippendorff's alpha of {of}", injected, row.get("alpha"), row, reason, 2
             )
 
 
@@ -232,26 +232,26 @@ def _strengths(plan: Plan, result: Mapping[str, Any]) -> Iterator[Finding]:
             )
             for pair in each["meetings"]
         }
-        for bot, planted in expected_strengths(met).items():
+        for bot, injected in expected_strengths(met).items():
             row = rows.get(bot, each["strengths"])
             yield compare_with_interval(
-                f"Strength of {bot}, “{each['question']}”", planted, row.get("value"), row,
+                f"Strength of {bot}, “{each['question']}”", injected, row.get("value"), row,
                 row.get("undefined", "no interval."), 2,
             )  # fmt: skip
 
 
 def compare_with_interval(
-    what: str, planted: float, reported: float | None, ends: Mapping[str, Any], reason: str, digits: int
+    what: str, injected: float, reported: float | None, ends: Mapping[str, Any], reason: str, digits: int
 ) -> Finding:
     """Check that an injected value lies between `low` and `high`; without an interval, give the reason."""
     if reported is None or "low" not in ends:
-        return Finding(None, f"{what}: planted {planted:.{digits}f}, and the report says: {reason}")
-    holds = ends["low"] <= planted <= ends["high"]
-    gap = planted - reported
+        return Finding(None, f"{what}: injected {injected:.{digits}f}, and the report says: {reason}")
+    holds = ends["low"] <= injected <= ends["high"]
+    gap = injected - reported
     side = ends["high"] - reported if gap > 0 else reported - ends["low"]
     return Finding(
         holds,
-        f"{what}: planted {planted:.{digits}f}, reported {reported:.{digits}f} "
+        f"{what}: injected {injected:.{digits}f}, reported {reported:.{digits}f} "
         f"({ends['low']:.{digits}f} to {ends['high']:.{digits}f}): {'inside' if holds else OUTSIDE}.",
         off=abs(gap) / side if side > 0 else math.inf if gap else 0.0,
     )
@@ -290,15 +290,15 @@ class Outcome:
         wrong = sum(finding.holds is False for finding in self.findings)
         untold = sum(finding.holds is None for finding in self.findings)
         if wrong:
-            return f"{wrong} of {len(self.findings)} findings are not what was planted."
+            return f"{wrong} of {len(self.findings)} findings differ from the injected effects."
         if untold:
             return (
                 f"{untold} of {len(self.findings)} findings cannot be told. {self.more or _advice(self.plan)}"
             )
         number = len(self.findings)
         if self.plan is None:
-            return f"The study says what was planted: {number} of {number} findings hold."
-        return f"The report recovers what was planted: {number} of {number} findings hold."
+            return f"The study shows the injected effects: {number} of {number} findings hold."
+        return f"The report recovers the injected effects: {number} of {number} findings hold."
 
     @property
     def agreement(self) -> str:
@@ -358,8 +358,8 @@ def _choice_counts(question: Question, labels: Sequence[Answers]) -> list[int]:
 
 def _shares(plan: Plan, table: Mapping[str, Any]) -> Iterator[Finding]:
     """For each required question, check the choice whose share is farthest from the injected one."""
-    planted = answer_rates(plan.questions, plan.systems.index(EVERYBODY))
-    for question, share, figures in zip(plan.questions.questions, planted, table["questions"], strict=True):
+    injected = answer_rates(plan.questions, plan.systems.index(EVERYBODY))
+    for question, share, figures in zip(plan.questions.questions, injected, table["questions"], strict=True):
         if question.asked_if or not question.required or question.kind is Kind.TEXT:
             continue
         number = figures["answers"]
@@ -379,6 +379,6 @@ def _shares(plan: Plan, table: Mapping[str, Any]) -> Iterator[Finding]:
         over, label, wanted, of_choice = max(gaps, key=lambda gap: gap[0])
         yield Finding(
             over <= 0,
-            f"“{label}” to “{figures['question']}”: planted {100 * wanted:.1f}\u00a0%, "
+            f"“{label}” to “{figures['question']}”: injected {100 * wanted:.1f}\u00a0%, "
             f"reported {of_choice['share']:.1f}\u00a0%.",
         )

@@ -154,7 +154,7 @@ class RehearsedTask(StudyTask):
     """
 
     has_rehearsals = True
-    enough: ClassVar[str | Promise] = _("%(n)s are enough to find every planted score.")
+    enough: ClassVar[str | Promise] = _("%(n)s are enough to find every injected score.")
 
     def enough_workers(self, study: Study) -> int:
         """Number of simulated workers that suffices to check every injected effect of the study."""

@@ -92,7 +92,7 @@ def _describe_expected_alphas(crowd: Crowd, plan: Plan) -> str:
         if not isinstance(alpha, Undefined)
     ]
     if not each:
-        return "No alpha is planted: every item has one rater."
+        return "No alpha is injected: every item has one rater."
     return (
         f"Planted alpha, if workers of all kinds judge every item alike: {', '.join(each)}. "
         "The findings say it for the workers whom each item in fact got."

@@ -40,7 +40,7 @@ def stamp(study: Study, newest: Report | None, at: Sequence[BotProgress]) -> str
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Read-only transaction: every read inside sees the same state, whatever others commit."""
+    """Read-only transaction: every read inside sees the same state, even if others commit."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

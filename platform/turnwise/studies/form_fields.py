@@ -94,7 +94,7 @@ PERSON_ABOUTS = frozenset({About.PERSON})
 class AskForm(forms.Form):
     """One ask: its question set, and when it is asked, which determines its subject."""
 
-    question_set = forms.Field()  # QuestionSetField, of whoever is at the page
+    question_set = forms.Field()  # QuestionSetField, for the user of the page
     when = forms.ChoiceField(label=_("Asked"), required=False)
     required = forms.BooleanField(
         label=_("Must be answered"), required=False, initial=True, widget=forms.CheckboxInput

@@ -22,7 +22,7 @@ class Preset:
 
     Attributes:
         protocol: key of the protocol, in evaluation/protocols; empty of an own design.
-        task: key of the task; empty: whichever is chosen.
+        task: key of the task; empty: any task.
         fields: other fields of the study.
         read_as: key of the protocol by which readers judge the conversations of such a study, if any.
         plan: for a study with a queue, raters per item, batch size and the like.

@@ -1,7 +1,7 @@
--- What is in the audit trail stays as it was written, whoever asks: no row of it is changed or deleted, and the table is never emptied.
+-- The audit log is append-only, also for the owner of the table: no row is changed or deleted, and the table is never emptied.
 CREATE OR REPLACE FUNCTION accounts_event_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'The audit trail is only ever added to.' USING ERRCODE = 'restrict_violation';
+    RAISE EXCEPTION 'The audit log is append-only.' USING ERRCODE = 'restrict_violation';
 END;
 $$;
 

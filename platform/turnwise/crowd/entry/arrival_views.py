@@ -131,7 +131,7 @@ def _re_entry_page(
         "consent": version if version != participation.consent else None,
         "is_error": status != 200,
     }
-    return render(request, "crowd/again.html", context, status=status)
+    return render(request, "crowd/re_entry.html", context, status=status)
 
 
 def _refuse_re_entry(participation: Participation, arrival: Arrival | None) -> None:

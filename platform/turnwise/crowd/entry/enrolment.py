@@ -122,7 +122,7 @@ def _create_participation(arrival: Arrival, **fields: Any) -> Participation:
             return Participation.objects.create(
                 entered_by_id=arrival.entered_by,
                 submission=arrival.submission,
-                way_back=dict(arrival.way_back),
+                panel_values=dict(arrival.panel_values),
                 **fields,
             )
     except IntegrityError as error:
@@ -165,7 +165,7 @@ def create_re_entry(
     refuse_ineligible(worker, study)
     if arrival is None and newest.submission:
         raise refusals.re_enter_from_panel()
-    arrival = arrival or Arrival("", "", way_back=newest.way_back, entered_by=newest.entered_by_id)
+    arrival = arrival or Arrival("", "", panel_values=newest.panel_values, entered_by=newest.entered_by_id)
     if arrival.submission and arrival.submission == newest.submission:
         raise refusals.re_enter_from_panel()
     return _create_participation(
@@ -198,10 +198,10 @@ def _record_return(participation: Participation, arrival: Arrival) -> None:
     if Assignment.objects.filter(participation=participation).exclude(outcome="").exists():
         raise refusals.already_done()
     participation.entered_by_id, participation.submission = arrival.entered_by, arrival.submission
-    participation.way_back = dict(arrival.way_back)
+    participation.panel_values = dict(arrival.panel_values)
     try:
         with transaction.atomic():
-            participation.save(update_fields=["entered_by", "submission", "way_back"])
+            participation.save(update_fields=["entered_by", "submission", "panel_values"])
     except IntegrityError:
         raise refusals.used_submission() from None
 

@@ -29,7 +29,9 @@ class PayEntry(models.Model):
     amount = models.DecimalField(max_digits=10, decimal_places=2)
     currency = models.CharField(max_length=3)
     note = models.CharField(max_length=200, blank=True)
-    by = models.CharField(max_length=150, blank=True, help_text=_("Who entered it; empty: the platform."))
+    by = models.CharField(
+        max_length=150, blank=True, help_text=_("Name of the person who entered it; empty: the platform.")
+    )
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -89,11 +89,11 @@ class Participation(models.Model):
         editable=False,
         help_text=_("What the panel pays: Prolific's SESSION_ID, MTurk's assignmentId."),
     )
-    way_back = models.JSONField(
+    panel_values = models.JSONField(
         default=dict,
         blank=True,
         editable=False,
-        help_text=_("What else the panel said that it is to hear again."),
+        help_text=_("Further values of the panel's link that its pages need at the end."),
     )
 
     address = models.CharField(
@@ -101,8 +101,8 @@ class Participation(models.Model):
         blank=True,
         editable=False,
         help_text=_(
-            "Keyed hash of the network address from which they agreed, another in every study: it "
-            "tells who came from the same one. Whoever holds the key can test an address. Empty: not known."
+            "Keyed hash of the network address from which they agreed, different in every study: equal "
+            "hashes mean one address. Anyone who holds the key can test an address. Empty: not known."
         ),
     )
     signs = models.TextField(

@@ -24,7 +24,7 @@ class Withdrawal(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text=_("Who of the team did it at their request; empty: they themselves."),
+        help_text=_("Team member who did it at their request; empty: the participant."),
     )
     conversations = ArrayField(
         models.UUIDField(), default=list, blank=True, help_text=_("Those that went with them.")

@@ -24,9 +24,9 @@ __all__ = [
     "ReturnPath",
     "arrival_of",
     "panel_of",
+    "panel_values",
     "panels",
     "taken_by",
-    "way_back",
 ]
 
 _PANELS: dict[str, Panel] = {
@@ -101,7 +101,13 @@ def plain_link_arrival(study: Study) -> Arrival:
 
 def sign_arrival(arrival: Arrival, study: Study) -> str:
     """Sign an arrival for a hidden form field."""
-    values = [arrival.panel, arrival.worker, arrival.submission, dict(arrival.way_back), arrival.entered_by]
+    values = [
+        arrival.panel,
+        arrival.worker,
+        arrival.submission,
+        dict(arrival.panel_values),
+        arrival.entered_by,
+    ]
     return signing.dumps(values, salt=f"{_SALT}.{study.code}", compress=True)
 
 
@@ -136,6 +142,6 @@ def arrival_of_participation(participation: Participation) -> Arrival:
         worker.panel,
         worker.panel_id,
         participation.submission,
-        participation.way_back,
+        participation.panel_values,
         participation.entered_by_id,
     )

@@ -28,14 +28,14 @@ class Arrival:
         panel: key of the panel, as in `Worker.panel`.
         worker: the panel's ID of the worker.
         submission: the panel's ID of what it pays; empty if it names none.
-        way_back: further values that the panel needs at the end.
+        panel_values: further values of the panel's link that its pages need at the end.
         entered_by: key of the `StudyPanel`.
     """
 
     panel: str
     worker: str
     submission: str = ""
-    way_back: Mapping[str, str] = field(default_factory=dict)
+    panel_values: Mapping[str, str] = field(default_factory=dict)
     entered_by: int | None = None
 
 

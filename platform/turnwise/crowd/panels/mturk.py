@@ -49,7 +49,7 @@ class MTurk(Panel):
         if outcome not in SUBMITTED or not own_code:
             return ReturnPath(self.title, do=_("Please return the HIT on Mechanical Turk."))
         fields = {"assignmentId": arrival.submission, "outcome": outcome.value, "completionCode": own_code}
-        return ReturnPath(self.title, arrival.way_back["submit_to"] + SUBMIT, fields, own_code)
+        return ReturnPath(self.title, arrival.panel_values["submit_to"] + SUBMIT, fields, own_code)
 
 
 def _submit_to(address: str) -> str:

@@ -163,7 +163,7 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
     free = [bot for bot in unfilled if bot.bot_id in available]
     if not free:
         raise refusals.no_bot()
-    # To distribute evenly, workers who only pressed Start count here too, whatever their address.
+    # To distribute evenly, workers who only pressed Start count here too, from any address.
     waiting = counted_assignments(free).filter(UNTOUCHED, held_until__gt=now)
     live = count_begun(free, now) + Counter(waiting.values_list("study_bot", flat=True))
     return min(free, key=lambda bot: (live[bot.pk] / bot.target, bot.pk))

@@ -1,7 +1,7 @@
--- The first word in a conversation with a bot takes its place for good: whether it did. Not where as many as are wanted had
--- begun before, nor where there is no place to take: the assignment is gone, or is not with a bot. What others only hold
--- does not count. One round trip, since every conversation has a first word (docs/decisions/places-by-the-first-word.md).
--- Whoever was silent since the given time has gone back to the pool.
+-- Make the place of a conversation with a bot permanent at its first word; true if that worked. False if enough
+-- conversations have begun, if the assignment is gone, or if it is not with a bot. Places that others only hold do
+-- not count. One round trip, since every conversation has a first word (docs/decisions/places-by-the-first-word.md).
+-- Workers who were silent since the given time have gone back to the pool.
 CREATE OR REPLACE FUNCTION crowd_begin(the_assignment bigint, the_now timestamptz, the_since timestamptz) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -9,7 +9,7 @@ DECLARE
     s record;
     wanted integer;
 BEGIN
-    -- Participation, study, bot: whoever assigns, ends or goes on from a pilot locks in this order, too.
+    -- Participation, study, bot: every step that assigns, ends or leaves a pilot locks in this order.
     SELECT own.id, own.study_id, own.study_bot_id, p.id AS participation_id, p.pilot INTO a
       FROM crowd_assignment AS own JOIN crowd_participation AS p ON p.id = own.participation_id
      WHERE own.id = the_assignment AND own.study_bot_id IS NOT NULL

@@ -1,5 +1,5 @@
--- Whether somebody has sent something in an assignment, was seen since the given time, and has not ended. The one text of
--- it: queries of the ORM ask it, too (crowd/places/reservation.py). The planner puts it into whatever asks, so it costs no call.
+-- True if the worker of an assignment has sent something, was seen since the given time, and has not ended. The only
+-- definition: queries of the ORM use it, too (crowd/places/reservation.py). The planner inlines it, so it costs no call.
 CREATE OR REPLACE FUNCTION crowd_is_at_work(outcome text, assigned_at timestamptz, active_at timestamptz, the_since timestamptz)
 RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT outcome = '' AND active_at > the_since AND active_at > assigned_at

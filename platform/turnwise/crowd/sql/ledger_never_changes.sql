@@ -1,7 +1,7 @@
 CREATE OR REPLACE FUNCTION crowd_ledger_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'TRUNCATE' THEN
-        RAISE EXCEPTION 'ledger_never_changes: entries are only ever added, so the ledger cannot be emptied'
+        RAISE EXCEPTION 'ledger_never_changes: the ledger is append-only and cannot be emptied'
               USING ERRCODE = 'check_violation';
     END IF;
     RAISE EXCEPTION 'ledger_never_changes: add an entry that reverses %, instead of changing it', OLD.id

@@ -1,5 +1,5 @@
 -- True if this worker can be given this item now. Nobody judges the same thing twice, except by another ask of the same
--- study, which has other questions. A judgment in another study counts, whatever its questions were.
+-- study, which has other questions. A judgment in another study counts, even with other questions.
 -- The high cost makes the planner call it last, for free slots only.
 CREATE OR REPLACE FUNCTION judging_may_judge(the_batch bigint, the_worker bigint, the_item bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE COST 1000 AS $$

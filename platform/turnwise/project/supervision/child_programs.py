@@ -1,8 +1,8 @@
 """Supervised child programs: restarting them when they die, and adopting the orphans of a killed keeper.
 
 Loading takes seconds of processor time, and nobody should wait for it because a process died that only keeps
-another running. So whoever starts keepers adopts what they leave (`adopt_orphans`), and tells each program
-of its own who it is (`with_mark`); the next keeper of that program finds the orphan by it and ends it
+another running. So a process that starts keepers adopts their orphans (`adopt_orphans`) and marks each of its
+programs (`with_mark`). The next keeper of that program finds the orphan by its mark and ends it
 (`end_orphan`). Linux only, as copies are.
 
 The supervised children, and what happens when one dies.

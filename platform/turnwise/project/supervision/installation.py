@@ -40,7 +40,7 @@ def make_folder(var: Path) -> None:
 def sole_use(var: Path) -> Iterator[Callable[[str], None]]:
     """Hold the data folder for this process alone; the system lets go of it when the process ends.
 
-    Yields a function that notes, for whoever tries next, the link under which this one answers.
+    Yields a function that stores the link under which this process answers, for the next one that tries.
     """
     with (var / "lock").open("a+") as lock:
         try:
@@ -144,7 +144,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # Folders whose changes require a new preparation.
 CODE_FOLDERS = ("platform", "evaluation", "chatbots", "static")
 PREPARED_FILE = "prepared.json"
-# How `manage.py bootstrap` ends if the data are of another version: whatever runs on them must end, too.
+# Exit code of `manage.py bootstrap` for data of another version: all programs on them must end, too.
 ANOTHER_VERSION = 3
 
 
@@ -166,7 +166,7 @@ def last_preparation(folder: Path) -> Prepared | None:
 
 
 def save_preparation(folder: Path, worker_path: str) -> None:
-    """Keep it beside the data: whoever removes them removes it, too."""
+    """Store the prepared page beside the data, so that it is removed together with them."""
     write_private(folder / PREPARED_FILE, json.dumps(asdict(Prepared(code_fingerprint(), worker_path))))
 
 

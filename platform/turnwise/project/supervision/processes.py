@@ -17,7 +17,7 @@ from typing import IO, Protocol
 import psutil
 
 STOP_SECONDS = 20.0
-# To close sockets and finish pages. Whoever takes longer is killed, which loses nothing that was saved.
+# Time to close sockets and finish pages. Slower processes are killed, which loses nothing that was saved.
 MOMENT_SECONDS = 1.0
 GLANCE_SECONDS = 0.02
 PR_SET_PDEATHSIG = 1

@@ -1,7 +1,7 @@
 CREATE OR REPLACE FUNCTION quality_decisions_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'TRUNCATE' THEN
-        RAISE EXCEPTION 'decisions_never_change: decisions are only ever added, so they cannot be emptied'
+        RAISE EXCEPTION 'decisions_never_change: decisions are append-only and cannot be emptied'
               USING ERRCODE = 'check_violation';
     END IF;
     RAISE EXCEPTION 'decisions_never_change: add a decision that undoes %, instead of changing it', OLD.id

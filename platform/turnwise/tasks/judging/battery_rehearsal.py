@@ -186,12 +186,12 @@ def _paired(plan: Plan, battery: Battery, of_battery: Mapping[str, Any]) -> list
     reference, found = expected_results.expected_means(plan, battery.compared_with), []
     for score in of_battery["paired"]:
         for row in score["rows"]:
-            planted = (
+            injected = (
                 expected_results.expected_means(plan, row["target"])[score["key"]] - reference[score["key"]]
             )
             what = f"{score['title']} of {row['target']} less {battery.compared_with}, within workers"
             found.append(
-                compare_with_interval(what, planted, row["difference"], row, row.get("undefined", ""), 2)
+                compare_with_interval(what, injected, row["difference"], row, row.get("undefined", ""), 2)
             )
     return found
 

@@ -42,16 +42,16 @@ def findings(rehearsal: Study, done: Sequence[Work], result: Mapping[str, Any]) 
 def _met(rehearsal: Study, held: Held, done: Sequence[Work]) -> Finding:
     shown = queries.progress(rehearsal, now=timezone.now())
     reported = shown.finished, shown.partner_left, shown.waited_in_vain
-    planted = (
+    injected = (
         sum(all(work.finished for work in works) for works in held.values()),
         sum(any(work.was_left for work in works) for works in held.values()),
         sum(work.waited_in_vain for work in done),
     )
     return Finding(
-        reported == planted,
+        reported == injected,
         f"The study counts {reported[0]} finished conversations of two, {reported[1]} that a partner left, "
-        f"and {reported[2]} people who waited in vain; of the workers it was {planted[0]}, {planted[1]} and "
-        f"{planted[2]}.",
+        f"and {reported[2]} people who waited in vain; the workers had {injected[0]}, {injected[1]} "
+        f"and {injected[2]}.",
     )
 
 
@@ -76,12 +76,12 @@ def _read(rehearsal: Study, held: Held) -> Iterator[Finding]:
 def _repetition(finished: Held, result: Mapping[str, Any]) -> Finding:
     course = next(each for each in result["course"]["bots"] if each["bot"] == HUMAN)["repetition"]
     repeated = [each for works in finished.values() for each in _repeats(_texts(works))]
-    planted = 100 * sum(repeated) / len(repeated)
+    injected = 100 * sum(repeated) / len(repeated)
     reported = course.get("value")
     return Finding(
         reported is not None
-        and (course["replies"], round(reported, 6)) == (len(repeated), round(planted, 6)),
-        f"Messages that repeat an earlier one: planted {planted:.1f}\u00a0% of {len(repeated)}, reported "
+        and (course["replies"], round(reported, 6)) == (len(repeated), round(injected, 6)),
+        f"Messages that repeat an earlier one: injected {injected:.1f}\u00a0% of {len(repeated)}, reported "
         + (f"{reported:.1f}\u00a0% of {course['replies']}." if reported is not None else course["undefined"]),
     )
 
@@ -103,16 +103,16 @@ def _reviewed(rehearsal: Study, finished: Held) -> Iterator[Finding]:
         (ask.number for ask in rehearsal.work_asks if ask.question_set == TOPICAL_CHAT_OWN.key), None
     )
     limits = limits_of(rehearsal)
-    planted = {dialogue: _measures(works, own_ask) for dialogue, works in finished.items()}
+    injected = {dialogue: _measures(works, own_ask) for dialogue, works in finished.items()}
     reviews = review_rows(dialogues_to_review(rehearsal).filter(public_id__in=finished), limits)
     reported = {str(each.dialogue.public_id): each for each in reviews}
     for key in ("turns", "words", "sourced", "repeated", "profane", "alike"):
         wrong = [
             dialogue
-            for dialogue, measured in planted.items()
+            for dialogue, measured in injected.items()
             if dialogue not in reported or not _is_same(reported[dialogue].measured[key][0], measured[key])
         ]
-        known = [value for each in planted.values() if (value := each[key]) is not None]
+        known = [value for each in injected.values() if (value := each[key]) is not None]
         if known:
             yield Finding(not wrong, _review_sentence(key, known, len(wrong)))
     yield from _copies(finished, reported)
@@ -148,18 +148,18 @@ def _alike(annotations: Sequence[Answers]) -> float:
     return max(annotations.count(each) for each in annotations) / len(annotations)
 
 
-def _is_same(reported: float | None, planted: float | None) -> bool:
-    if reported is None or planted is None:
-        return reported is planted
-    return abs(reported - planted) < 1e-9
+def _is_same(reported: float | None, injected: float | None) -> bool:
+    if reported is None or injected is None:
+        return reported is injected
+    return abs(reported - injected) < 1e-9
 
 
-def _review_sentence(key: str, planted: Sequence[float], wrong: int) -> str:
+def _review_sentence(key: str, injected: Sequence[float], wrong: int) -> str:
     limit = LIMITS[key]
-    mean = sum(planted) / len(planted)
+    mean = sum(injected) / len(injected)
     shown = f"{100 * mean:.1f}\u00a0%" if limit.is_share else f"{mean:.1f}"
     sentence = (
-        f"Review, {limit.title}: planted {shown} in the mean of {len(planted)} conversations; reported "
+        f"Review, {limit.title}: injected {shown} in the mean of {len(injected)} conversations; reported "
     )
     return sentence + (f"otherwise in {wrong} of them." if wrong else "the same in each.")
 
@@ -170,14 +170,14 @@ def _copies(finished: Held, reported: Mapping[str, Any]) -> Iterator[Finding]:
     known = {dialogue: value for dialogue, value in measured.items() if value is not None}
     if not known:
         return
-    planted = {
+    injected = {
         dialogue
         for dialogue, works in finished.items()
         if any(text.startswith(COPY_PREFIX) for text in _texts(works))
     }
     seen = {dialogue for dialogue, value in known.items() if value >= COPIED_WORDS}
     yield Finding(
-        seen == planted,
+        seen == injected,
         f"Review, {LIMITS['copied'].title}: {COPIED_WORDS} words or more in {len(seen)} conversations; "
-        f"planted in {len(planted)}.",
+        f"injected in {len(injected)}.",
     )

@@ -229,10 +229,10 @@ def _texts(done: Sequence[Work], stored: Sequence[tuple[str, str]]) -> Finding:
 def _lengths(done: Sequence[Work], stored: Sequence[str]) -> Finding:
     sent = [len(text.split()) for work in done for text in work.texts.values()]
     there = [len(text.split()) for text in stored]
-    planted, reported = (sum(each) / len(each) if each else 0.0 for each in (sent, there))
+    injected, reported = (sum(each) / len(each) if each else 0.0 for each in (sent, there))
     return Finding(
-        abs(planted - reported) < 1e-9,
-        f"Words of a response: planted {planted:.2f} on average, stored {reported:.2f}.",
+        abs(injected - reported) < 1e-9,
+        f"Words of a response: injected {injected:.2f} on average, stored {reported:.2f}.",
     )
 
 
@@ -246,10 +246,10 @@ def _refused(tried: UnfitAttempts, what: str) -> Finding:
 def _ends(rehearsal: Study, done: Sequence[Work]) -> Finding:
     ends = Counter(Assignment.objects.filter(study=rehearsal).values_list("outcome", flat=True))
     came = [work for work in done if work.texts]
-    planted = sum(work.finished for work in came), sum(not work.finished for work in came)
+    injected = sum(work.finished for work in came), sum(not work.finished for work in came)
     reported = ends[Outcome.COMPLETE], ends[Outcome.WITHDRAWN]
     return Finding(
-        planted == reported and sum(planted) == ends.total(),
+        injected == reported and sum(injected) == ends.total(),
         f"The study counts {reported[0]} people who finished and {reported[1]} who left; of the workers it "
-        f"was {planted[0]} and {planted[1]}.",
+        f"was {injected[0]} and {injected[1]}.",
     )

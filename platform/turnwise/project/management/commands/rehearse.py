@@ -69,7 +69,7 @@ class Command(BaseCommand):
     help = (
         "Try a study out: simulated workers (careful, careless, straight-lining, leaving, with two tabs) "
         "talk, judge or write in a copy of it, through pages and socket, and what the platform says of it "
-        "is compared with what they planted: scores, agreement where several judge the same, and counts. "
+        "is compared with the injected effects: scores, agreement where several judge the same, and counts. "
         "Exits with 1 if it differs. Where workers talk with bots, the study's own answer, including those "
         "that cost money."
     )

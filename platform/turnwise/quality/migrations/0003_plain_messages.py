@@ -1,0 +1,11 @@
+"""Loads the trigger with its new message."""
+
+from django.db import migrations
+
+from turnwise.live.sql import LoadSQL
+
+
+class Migration(migrations.Migration):
+    dependencies = [("quality", "0002_refuse_truncate")]
+
+    operations = [LoadSQL("quality", "decisions_never_change")]
