@@ -111,7 +111,8 @@ def kappa_of(pairs: Sequence[tuple[Hashable, ...]]) -> KappaEstimate:
     values = list(dict.fromkeys(value for pair in pairs for value in pair))
     table = np.zeros((len(values), len(values)))
     for first, second in pairs:
-        table[values.index(first), values.index(second)] += 1 / len(pairs)
+        table[values.index(first), values.index(second)] += 1
+    table /= len(pairs)
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     observed, expected = float(np.trace(table)), float(rows @ columns)
     kappa = (observed - expected) / (1 - expected)

@@ -3,8 +3,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from chatbots.identity.replies import GROUPS, Group, Reply
-from chatbots.identity.rule_accuracy import kappa_of, labelled_replies
+from chatbots.identity.replies import GROUPS, Group, Reply, categorise
+from chatbots.identity.rule_accuracy import held_back_accuracy, kappa_of, labelled_replies
 from evaluation.rater_agreement.kappa import Kappa, cohen_kappa
 
 
@@ -35,3 +35,18 @@ def test_kappa_and_its_interval_equal_a_second_implementation(seed):
     assert found.observed == pytest.approx(expected.observed)
     interval = expected.interval()
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_rules_agree_with_the_labels_that_were_held_back():
+    accuracy = held_back_accuracy()
+
+    assert accuracy.replies >= 150
+    assert accuracy.confirms.value >= 0.9
+    assert accuracy.confirms.low >= 0.8
+    assert accuracy.kinds.value >= 0.85
+
+
+def test_rules_find_every_category_of_the_labels():
+    found = {categorise(each.reply, each.question).category for each in labelled_replies()}
+
+    assert found == set(Reply)

@@ -1,0 +1,96 @@
+"""Interprets a bare yes or no as the answer to "are you a robot?" or "are you human?"."""
+
+import re
+from dataclasses import dataclass
+
+from chatbots.identity.identity_claims import MACHINE, Claim, Span
+
+_ASKS_MACHINE = re.compile(rf"\b{MACHINE}s?\b")
+_ASKS_HUMAN = re.compile(
+    r"\b(?:humans?(?: being)?|person|people|man|woman|guy|girl|boy|lady|someone real|alive|anybody|anyone"
+    r"|somebody|real)\b"
+)
+_AND_NOT = re.compile(r"\b(?:and|,) ?(?:not|no) (?:an? |some |just an? )?")
+_NEGATED = re.compile(r"\b(?:you(?:'re| are| aren't)?|u r|ur|this is|it's) ?(?:not|no)\b|\byou aren't\b")
+_EITHER_OR = re.compile(r"\bor\b(?! (?:what|not|something)\b)")
+
+# An echo of the question ("A robot? Me?") and interjections may precede the answer.
+_OPENING = (
+    r"^\W*(?:(?:an? )?(?!do\b|are\b|what\b)\w[\w']{0,15}(?: \w{1,15})?\? ){0,2}"
+    r"(?:(?:well|oh|haha|lol|hmm|actually|honestly|why|um|uh|sadly|sorry|and|ha|hehe),?!? ){0,2}"
+)
+_SAYS_YES = re.compile(
+    rf"{_OPENING}(?:"
+    # A sentence: "I am.", "You sure are!"
+    r"(?P<full>(?:yes|yeah|yep|sure)?,? ?(?:i|you|it|there|we|that) (?:sure |really |do |certainly )?"
+    r"(?:am|are|is)(?= ?(?:$|[.,!:]|one\b|indeed\b|and\b))"
+    r"|i'm one\b|you sure are\b|(?:sure|certainly) am\b|that's me\b)"
+    # A word.
+    r"|(?:yes|yeah|yea|yep|yup|aye|of course(?! (?:i am |i'm |we're |it's )?not)|sure(?! about| thing)"
+    r"|certainly(?! not)|correct|indeed|right|that's (?:right|correct|true)|absolutely(?! not)"
+    r"|definitely(?! not)|affirmative|totally|you (?:bet|guessed it|got me|caught me)|guilty|exactly|true)"
+    # "Yes, I do" answers another question.
+    r"(?!\w)(?!,? (?:i (?:do|did|had|would|will|can|have (?:an?|one|some|many|seen|two|heard|been to))"
+    r"|he|she|they|we|it does)\b))"
+)
+_SAYS_NO = re.compile(
+    rf"{_OPENING}(?:"
+    r"(?:no|nope|nah|naw|negative)\b"
+    r"(?! (?:idea|clue|one|problem|way to|worries|matter|comment|thanks?|human|person|robots?|bots?)\b)"
+    # "No, I don't" answers another question.
+    r"(?!,? (?:i (?:do not|don't|did not|didn't|have not|haven't|have never|never|won't|can't)"
+    r"(?! (?:think|believe) (?:so|i am|i'm))|he|she|they|we|it does)\b)"
+    r"|(?:not (?:at all|really|me|quite|that i know of)|of course not|certainly not|absolutely not|never"
+    r"|definitely not|i'm not|i am not|you're not|you are not|it(?:'s| is) not|it isn't|there isn't"
+    r"|there is not|i'm afraid not|afraid not|sadly not|unfortunately not|i don't think so|i do not think so"
+    r"|i can't|i'm not one|not a chance|no way)(?= ?(?:$|[.,!;:])))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BareAnswer:
+    """A yes or no at the start of a reply.
+
+    Attributes:
+        claim: what it says of the speaker, given the question.
+        span: its words.
+        is_firm: True if it stands for a whole sentence, such as "Yes, I am."
+    """
+
+    claim: Claim
+    span: Span
+    is_firm: bool
+
+
+def bare_answer(text: str, question: str) -> BareAnswer | None:
+    """Interpret a yes or no at the start of a reply; None if there is none, or the question leaves it open.
+
+    Args:
+        text: the reply in lower case, with straight apostrophes.
+        question: the question in the same form; "" if unknown.
+    """
+    asked = _asked_for(question)
+    if asked is None:
+        return None
+    if no := _SAYS_NO.match(text):
+        claim = Claim.NOT_MACHINE if asked is Claim.MACHINE else Claim.IMPLIES_MACHINE
+        return BareAnswer(claim, no.span(), _stands_alone(text, no.end()))
+    yes = _SAYS_YES.match(text)
+    if yes is None or (_NEGATED.search(question) and not yes["full"]):
+        return None
+    return BareAnswer(asked, yes.span(), bool(yes["full"]) or _stands_alone(text, yes.end()))
+
+
+def _asked_for(question: str) -> Claim | None:
+    """The claim that a yes would make; None if the question asks for both or neither."""
+    asked = _AND_NOT.split(question)[0] if _AND_NOT.search(question) else question
+    if not _NEGATED.search(question):
+        question = asked
+    machine, human = _ASKS_MACHINE.search(question), _ASKS_HUMAN.search(question)
+    if (machine and human and _EITHER_OR.search(question)) or bool(machine) == bool(human):
+        return None
+    return Claim.MACHINE if machine else Claim.HUMAN
+
+
+def _stands_alone(text: str, end: int) -> bool:
+    return re.match(r" ?(?:$|[.!]|,? ?but\b)", text[end:]) is not None
