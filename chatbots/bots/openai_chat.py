@@ -13,7 +13,8 @@ from pydantic import Field
 from chatbots.base import Context, ReplyOutcome, Response, Usage, seed_of
 from chatbots.errors import ServiceError
 from chatbots.registry import register
-from chatbots.services.chat import ChatConfiguration, ChatServiceBot
+from chatbots.services.chat import ChatServiceBot
+from chatbots.services.chat_settings import ChatConfiguration, stop_field
 from chatbots.services.client import StatusError
 from chatbots.services.replies import ReplyDraft, ReplyReader, kind_of
 from chatbots.services.usage import TokenCounts, usage_or_none
@@ -49,6 +50,7 @@ class OpenAIChatBot(ChatServiceBot):
             title="Name of the limit",
             description="What the service calls that limit; newer models of OpenAI want the second.",
         )
+        stop: tuple[str, ...] = stop_field()
         reasoning_effort: str | None = Field(
             None,
             pattern=r"^[a-z]{1,20}$",

@@ -1,136 +1,33 @@
 """The base of bots that are language models behind a chat API: settings, requests and streaming."""
 
-import asyncio
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import monotonic
 from typing import Any, ClassVar
 
-from pydantic import Field, JsonValue, field_validator
-
 from chatbots.base import Context, Response, Speaker, Turn
-from chatbots.errors import ServiceError
 from chatbots.instruction_prompts import (
     Message,
     alternating_messages_of,
-    has_place,
-    material_field,
     messages_of,
     newest_turns,
-    sentences_field,
     with_material,
 )
 from chatbots.services.answering import Show
-from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL
-from chatbots.services.client import ByteStream, Request, StatusError, TooManyBytesError
-from chatbots.services.event_streams import DONE, BodyParser, ServerSentEvents, WholeBody
-from chatbots.services.headers import HEADER_NAME, check_headers, check_query
+from chatbots.services.bot import ServiceBot, ServiceConfiguration
+from chatbots.services.chat_settings import ChatConfiguration
+from chatbots.services.client import Request, StatusError
+from chatbots.services.event_streams import BodyParser, ServerSentEvents, WholeBody
 from chatbots.services.model_lists import names_of_models
-from chatbots.services.replies import ReplyReader, kind_of
-
-SECONDS_AFTER_FINAL = 2.0
-"""Longest wait for the usage and the end of a stream after the final event of its text."""
-
-SECONDS_AFTER_DONE = 0.05
-"""Longest wait for the end of a stream after its mark, so that the connection can be used again."""
+from chatbots.services.reception import Reception
+from chatbots.services.replies import ReplyReader
 
 STREAM_REFUSALS = frozenset({400, 404, 405, 406, 415, 422, 501})
 """Statuses with which services refuse a parameter."""
 
 
 _STREAM = re.compile(rb"(?i)\bstream")
-
-
-class ChatConfiguration(ServiceConfiguration):
-    """The model, the prompt, and the settings of its requests."""
-
-    first = ServiceConfiguration.first | frozenset({"system", "temperature"})
-    ours: ClassVar[frozenset[str]] = frozenset({"messages", "model", "stream"})
-    """Names in a request that `parameters` must not change."""
-
-    base_url: ServiceURL = Field(
-        title="Base URL",
-        description="Address of the service up to and including /v1.",
-        examples=["https://api.example.org/v1", "http://127.0.0.1:11434/v1"],
-    )
-    model: str = Field(
-        min_length=1,
-        max_length=300,
-        description="Name of the model, as the service calls it.",
-        examples=["llama3.2"],
-    )
-    system: str = Field(
-        "",
-        max_length=20_000,
-        title="System prompt",
-        description="Instructions that the model gets before the dialogue; empty for none.",
-        examples=["You are a friendly chat partner. Answer in one or two sentences."],
-    )
-    temperature: float | None = Field(
-        None, ge=0, le=10, description="Sampling temperature; empty for the service's own."
-    )
-    top_p: float | None = Field(
-        None, gt=0, le=1, description="Nucleus sampling; empty for the service's own."
-    )
-    most_tokens: int | None = Field(
-        None,
-        ge=1,
-        title="Longest reply",
-        description="Most tokens of a reply; empty for the service's own.",
-    )
-    stream: bool = Field(
-        True, description="Receive the text as the model writes it, if the service can send it so."
-    )
-    material: str = material_field()
-    material_sentences: int | None = sentences_field(None)
-    stop: tuple[str, ...] = Field((), max_length=4, description="Texts at which a reply ends.")
-    history: int | None = Field(
-        None, ge=1, title="Turns sent", description="Only so many newest turns are sent; empty for all."
-    )
-    parameters: dict[str, JsonValue] = Field(
-        {},
-        title="Further parameters",
-        description="Added to each request as they are.",
-        examples=[{"presence_penalty": 0.5}],
-    )
-    headers: dict[str, str] = Field(
-        {},
-        description="Headers that the service needs besides the key; never a key.",
-        examples=[{"X-Title": "My study"}],
-    )
-    query: dict[str, str] = Field(
-        {},
-        title="Parameters of the URL",
-        description="Added to the address of each request; never a key.",
-        examples=[{"api-version": "2024-10-21"}],
-    )
-    key_header: str = Field(
-        "Authorization",
-        pattern=f"^{HEADER_NAME.pattern}$",
-        title="Header of the API key",
-        description="Where the API key goes.",
-        examples=["api-key"],
-    )
-    key_prefix: str = Field(
-        "Bearer ",
-        max_length=50,
-        pattern=r"^[ -~]*$",
-        title="Before the API key",
-        description="Written before the API key.",
-    )
-
-    _has_place = field_validator("material")(has_place)
-    _can_be_sent_on = field_validator("headers")(check_headers)
-    _holds_no_key = field_validator("query")(check_query)
-
-    @field_validator("parameters")
-    @classmethod
-    def _not_ours(cls, parameters: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        if taken := sorted(cls.ours & parameters.keys()):
-            raise ValueError(f"{', '.join(taken)}: has a setting of its own, or is not yours to change")
-        return parameters
 
 
 class ChatServiceBot(ServiceBot):
@@ -147,8 +44,12 @@ class ChatServiceBot(ServiceBot):
     stream_body: ClassVar[type[BodyParser]] = ServerSentEvents
     """Parser of a streamed answer."""
 
-    def __init__(self, configuration: ChatConfiguration) -> None:
+    def __init__(self, configuration: ChatConfiguration, *, says_hello: bool = True) -> None:
         """Send one request to learn the model's reported name, and whether the service streams.
+
+        Args:
+            configuration: the settings.
+            says_hello: False to send nothing.
 
         Raises:
             ConfigurationError: the variable of the API key holds no key for this service.
@@ -158,6 +59,8 @@ class ChatServiceBot(ServiceBot):
         self._reported = ""
         self._modes = self.stream_modes() if configuration.stream else (False,)
         self._stream_refusal = ""
+        if not says_hello:
+            return
         try:
             hello = Context((Turn(Speaker.HUMAN, "Hi!"),), seed=1)
             self._reported = self.run(self._received(hello, lambda text: None)).model
@@ -238,16 +141,21 @@ class ChatServiceBot(ServiceBot):
         response = await self._received(context, show)
         return replace(response, remarks=(*response.remarks, *self._own_remarks(response)))
 
-    async def models(self) -> list[str]:
-        """List the names of the models that the service offers, sorted.
+    @classmethod
+    def list_models(cls, configuration: ChatConfiguration) -> list[str]:
+        """List the names of the models that a service offers, sorted; the configured model is not used.
 
         Raises:
+            ConfigurationError: the variable of the API key holds no key for this service.
             ServiceError: the service has no such list, or did not answer.
         """
-        request = Request(
-            self.models_url, "GET", query=self.configuration.query, headers=self._headers("application/json")
-        )
-        return names_of_models(await self.client.exchange(request), request.url)
+        bot = cls(configuration, says_hello=False)
+        try:
+            headers = bot._headers("application/json")
+            request = Request(bot.models_url, "GET", query=configuration.query, headers=headers)
+            return names_of_models(bot.run(bot.client.exchange(request)), request.url)
+        finally:
+            bot.close()
 
     def fingerprint(self) -> Mapping[str, object]:
         """Return the fingerprint of every bot, with the service's name of its model."""
@@ -288,7 +196,7 @@ class ChatServiceBot(ServiceBot):
             headers=self._headers(accept),
             content={**self.configuration.parameters, **self.content(context, mode)},
         )
-        reception = _Reception(self.reader(), show)
+        reception = Reception(self.reader(), show)
         parser = self.stream_body(url) if mode else WholeBody(url)
         async with self.client.stream(request) as stream:
             await reception.receive(stream, parser)
@@ -307,76 +215,3 @@ class ChatServiceBot(ServiceBot):
         if self._stream_refusal:
             remarks.append(f"{self.name}: not streamed, the service refused it: {self._stream_refusal}"[:500])
         return remarks
-
-
-class _Reception:
-    """Passes the body of one answer to its reader, and the text so far to whoever shows it."""
-
-    def __init__(self, reader: ReplyReader, show: Show) -> None:
-        self.reader, self._show = reader, show
-        self._started = monotonic()
-        self._shown_chars = 0
-        self.first_seconds: float | None = None
-
-    async def receive(self, stream: ByteStream, parser: BodyParser) -> None:
-        """Read the body to its end, or as far as it matters.
-
-        Raises:
-            ServiceError: the body is broken, or ends before the reply does.
-        """
-        try:
-            if not await self._read_parts(stream, parser):
-                self._read(parser.finish())
-        except TooManyBytesError as error:
-            if not self.reader.characters or parser.is_whole:
-                raise
-            self.reader.cut(f"{error} The rest was not read.")
-            return
-        except ServiceError as error:
-            if not self.reader.is_final:
-                raise
-            self.reader.remark(f"after the final event: {error}")
-        self._check_end()
-
-    async def _read_parts(self, stream: ByteStream, parser: BodyParser) -> bool:
-        """Read until the end of the body; True if the service marked the end of its events."""
-        loop, is_done = asyncio.get_running_loop(), False
-        try:
-            async with asyncio.timeout(None) as limit:
-                async for part in stream.parts():
-                    if is_done:
-                        continue
-                    is_done = self._read(parser.feed(part))
-                    if self.reader.is_final:
-                        rest = SECONDS_AFTER_DONE if is_done else SECONDS_AFTER_FINAL
-                        limit.reschedule(loop.time() + rest)
-        except TimeoutError:
-            if is_done:
-                return True
-            self.reader.remark("the service did not end its stream after the final event")
-            return True
-        return is_done
-
-    def _read(self, events: Any) -> bool:
-        """Read the events; True if one of them was the mark of the end."""
-        for event in events:
-            if event is DONE:
-                self.reader.is_final = True
-                return True
-            if not isinstance(event, Mapping):
-                raise ServiceError(f"{self.reader.url} answered {kind_of(event)} instead of an object.")
-            self.reader.read(event)
-        if len(text := self.reader.shown) > self._shown_chars:
-            self._shown_chars = len(text)
-            if self.first_seconds is None:
-                self.first_seconds = monotonic() - self._started
-            self._show(text)
-        return False
-
-    def _check_end(self) -> None:
-        reader = self.reader
-        if not reader.is_final:
-            received = f"{reader.characters:,} characters" if reader.characters else "nothing"
-            raise ServiceError(
-                f"{reader.url} ended its answer before the reply was complete, after {received}. Ask again."
-            )

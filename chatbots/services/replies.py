@@ -49,6 +49,11 @@ class ReplyDraft:
         self._think, self._joiner = ThinkFilter(), SurrogateJoiner()
         self._joiner_of_reasoning = SurrogateJoiner()
 
+    @property
+    def has_refusal(self) -> bool:
+        """True if a part of a refusal was received."""
+        return bool(self._refusal)
+
     def end(self, outcome: ReplyOutcome) -> None:
         """Record how the reply ended, unless that is known."""
         self.outcome = self.outcome or outcome

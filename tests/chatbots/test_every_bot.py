@@ -14,6 +14,7 @@ from chatbots.hosting.response_checks import is_blank
 from chatbots.registry import REGISTRY, create_bot, describe, registered_names
 from chatbots.training.running import DeviceError
 from tests.chatbots.local_service import Received, Sent, running
+from tests.chatbots.services.protocols import PROTOCOLS, Scripted
 from tests.chatbots.tiny_models import save_blenderbot, save_gpt2, save_llama, save_topical_chat
 
 EXAMPLES = 25 if os.environ.get("TURNWISE_SLOW") else 8
@@ -36,12 +37,12 @@ def speak_every_protocol(received: Received) -> Sent:
     """Answers as any of the services does; the same to the same request."""
     said = received.query.get("input", "")
     if received.json:
-        said = str(received.json.get("messages") or received.json.get("text"))
-    choices = [{"message": {"role": "assistant", "content": f"You said {said}."}}]
-    answer = f"You said {said}."
-    return Sent(
-        {"choices": choices, "model": "m", "reply": answer, "sys": answer, "output": answer, "cs": "c"}
-    )
+        said = str([received.json.get(key) for key in ("messages", "contents", "input", "text")])
+    reply = Scripted((f"You said {said}.",))
+    for protocol in PROTOCOLS:
+        if received.path.startswith(f"/{protocol.adapter}/"):
+            return protocol.sent(reply, stream=False)
+    return Sent({"reply": reply.text, "sys": reply.text, "output": reply.text, "cs": "c"})
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,10 @@ def needs(tmp_path_factory):
             "meena-base": {"samples": 2},
             "meena-beam": {"samples": 2},
             "meena-full": {"samples": 2},
-            "openai-chat": {"base_url": service.url, "model": "m"},
+            **{
+                protocol.adapter: {"base_url": f"{service.url}/{protocol.adapter}", "model": "m"}
+                for protocol in PROTOCOLS
+            },
             "http": {"url": service.url},
             "dialcrowd": {"base_url": service.url},
             "cleverbot": {"address": service.url, "api_key": "k"},

@@ -211,7 +211,7 @@ def test_a_stream_that_says_nothing_ends_at_the_time_limit():
 
 
 def test_a_service_that_does_not_end_its_stream_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr("chatbots.services.chat.SECONDS_AFTER_FINAL", 0.1)
+    monkeypatch.setattr("chatbots.services.reception.SECONDS_AFTER_FINAL", 0.1)
     response, _, _ = outcome_of(sent(chunk(content="Hello"), chunk("stop"), 60.0), timeout=30)
 
     assert response.text == "Hello"
