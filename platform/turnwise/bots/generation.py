@@ -7,7 +7,7 @@ SQL. Absent values have no key, and a complete reply with nothing else to record
      "reasoning": 20, "cached": 8}, "model": "…", "first_seconds": 0.4}
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -20,7 +20,6 @@ from django.utils.translation import gettext_lazy as _
 
 from chatbots.base import MAY_BE_EMPTY, ReplyOutcome, Response, Usage
 from evaluation.report.bundles.columns import GENERATION
-from evaluation.texts.personal_data import Redactor
 
 Stored = Mapping[str, Any] | None
 """Value of the column."""
@@ -118,7 +117,7 @@ class Generation:
             stored["first_seconds"] = round(self.first_seconds, 3)
         return stored or None
 
-    def exported(self, *, is_of_bot: bool, redactor: Redactor) -> dict[str, Any]:
+    def exported(self, *, is_of_bot: bool, redactor: Callable[[str], str]) -> dict[str, Any]:
         """The values of the columns `GENERATION` of exports, remarks as a list; without a bot no outcome."""
         usage = self.usage or Usage()
         values = (

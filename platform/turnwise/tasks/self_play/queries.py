@@ -138,6 +138,7 @@ def _conversation(played: SelfPlayed) -> dict[str, Any]:
                 "text": turn.text,
                 "seed": turn.seed,
                 "latency_ms": turn.latency_ms,
+                **turn.how.exported(is_of_bot=turn.bot_version_id is not None, redactor=str),
             }
             for turn in dialogue.turn_set.all()
         ],

@@ -1,0 +1,46 @@
+"""A bot whose replies end as a test says: refused, cut, with usage and reasoning."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from chatbots.base import Bot, BotConfiguration, Context, ReplyOutcome, Response, Speaker, Usage
+from chatbots.registry import REGISTRY
+from turnwise.bots.models import Bot as BotRow
+
+REGISTRY.registered_names()  # loads the shipped bots first, whose names are then taken
+
+CONTEXTS: list[Context] = []
+"""Contexts that bots of this kind were asked with, in order."""
+
+
+class OutcomeBot(Bot):
+    """Gives the n-th of its replies to the n-th message."""
+
+    class Configuration(BotConfiguration):
+        """The replies as arguments of `Response`, JSON-able."""
+
+        replies: tuple[dict[str, Any], ...]
+
+    configuration: Configuration
+
+    def respond(self, contexts: Sequence[Context]) -> list[Response]:
+        CONTEXTS.extend(contexts)
+        return [self._reply(context) for context in contexts]
+
+    def _reply(self, context: Context) -> Response:
+        number = max(1, sum(turn.speaker is Speaker.HUMAN for turn in context.turns))
+        given = dict(self.configuration.replies[(number - 1) % len(self.configuration.replies)])
+        usage = given.pop("usage", None)
+        outcome = ReplyOutcome(given.pop("outcome", "complete"))
+        remarks = tuple(given.pop("remarks", ()))
+        return Response(usage=Usage(**usage) if usage else None, outcome=outcome, remarks=remarks, **given)
+
+
+if "outcomes" not in REGISTRY.registered_names():
+    REGISTRY.register("outcomes")(OutcomeBot)
+
+
+def replies_of_all_bots(*replies: dict[str, Any]) -> None:
+    """Make every stored bot give these replies."""
+    CONTEXTS.clear()
+    BotRow.objects.update(adapter="outcomes", configuration={"replies": list(replies)})
