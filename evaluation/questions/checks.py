@@ -8,11 +8,11 @@ from evaluation.questions.parts import Choice, Example, Kind, Question, Score, S
 
 # Columns of tables and fields of exports beside which the answers stand.
 RESERVED = frozenset(
-    ("answer_ms", "answers", "ask", "asks_reason", "bot", "bot_version", "context", "dialogue",
-     "dialogue_ending", "fallback", "in_primary_analysis", "item", "judged_in", "label_changes",
-     "labelled_at", "latency_ms", "material", "moment", "number", "occasion", "origin", "position",
-     "question_set", "rater", "rater_excluded", "remarks", "response", "shown_ms", "sides_swapped", "study",
-     "subject", "turn")
+    ("answer_ms", "answers", "ask", "asks_reason", "bot", "bot_version", "cached_tokens", "completion_tokens",
+     "context", "dialogue", "dialogue_ending", "first_seconds", "in_primary_analysis", "item", "judged_in",
+     "label_changes", "labelled_at", "latency_ms", "material", "model", "moment", "number", "occasion",
+     "origin", "outcome", "position", "prompt_tokens", "question_set", "rater", "rater_excluded", "reasoning",
+     "reasoning_tokens", "remarks", "response", "shown_ms", "sides_swapped", "study", "subject", "turn")
 )  # fmt: skip
 
 

@@ -356,17 +356,12 @@ def _measures(result: Result) -> str:
     return table("ll" + "r" * len(result["bots"]), head, rows, f"In brackets {result['method']}.")
 
 
-_OUTCOMES = {
-    r"Refused, \%": "refused",
-    r"Filtered, \%": "filtered",
-    r"Cut, \%": "cut",
-    r"Fallback, \%": "fallback",
-}
+_OUTCOMES = ("refused", "filtered", "cut", "fallback")
 
 
 def _outcome_shares(replies: Mapping[str, Any] | None) -> list[str]:
     """Shares of replies by outcome; unknown for systems without replies here."""
-    return [number(percent_of(replies, outcome) if replies else None) for outcome in _OUTCOMES.values()]
+    return [number(percent_of(replies, outcome) if replies else None) for outcome in _OUTCOMES]
 
 
 def _course(result: Result) -> str:
@@ -381,8 +376,8 @@ def _course(result: Result) -> str:
         ]
         for bot in result["course"]["bots"]
     ]
-    counts = ["System", "Finished", "Under way", "Failed", "Faults"]
-    head = [*counts, "Median, ms", r"95\,\%, ms", r"Repeating, \%", *_OUTCOMES]
+    counts = ["System", "Finished", "Under way", "Failed", "Faults", "Median, ms", r"95\,\%, ms"]
+    head = [*counts, r"Repeating, \%", *(rf"{each.title()}, \%" for each in _OUTCOMES)]
     return table("l" + "r" * (len(head) - 1), head, rows, result["course"]["repetition_rule"])
 
 

@@ -375,7 +375,7 @@ def test_a_trial_shows_the_reply_with_its_candidates_and_stores_nothing(
         ('{"turns": ["  "]}', "nothing to answer"),
         ('{"turns": ["Hi"], "seed": -1}', "whole number"),
         ('{"turns": ["Hi"], "seed": true}', "whole number"),
-        (json.dumps({"turns": ["x" * 4001]}), "4000 characters"),
+        (json.dumps({"turns": ["x" * 32_001]}), "32000 characters"),
         (json.dumps({"turns": ["x"] * 201}), "200 texts"),
     ],
 )

@@ -182,10 +182,10 @@ async def test_a_message_that_is_too_long_stays_in_the_box_with_the_reason(
     wanda: Visitor, study: Study
 ) -> None:
     await wanda.start(study)
-    await wanda.message.fill("😀" * 4001)
+    await wanda.message.fill("😀" * 8001)
     await wanda.message.press("Enter")
 
-    await expect(wanda.page.get_by_text("4001 / 4000")).to_be_visible()
+    await expect(wanda.page.get_by_text("8001 / 8000")).to_be_visible()
     await expect(wanda.page.get_by_text("Shorten your message")).to_be_visible()
     await expect(wanda.bubbles).to_have_count(1)
 

@@ -80,7 +80,7 @@ def test_a_context_without_an_id_has_the_same_one_wherever_it_stands() -> None:
         ('{"turns": ["Hi", 7]}', 1, "Turn 2 is 7, not text"),
         ('{"turns": ["Hi", "  "]}', 1, "Turn 2 is empty"),
         ('{"turns": ["a\\u0000b"]}', 1, "control character (U+0000)"),
-        (json.dumps({"turns": ["x" * 2001]}), 1, "2,001 characters, more than 2,000"),
+        (json.dumps({"turns": ["x" * 32_001]}), 1, "32,001 characters, more than 32,000"),
         (json.dumps({"turns": ["x"] * 101}), 1, "101 turns, more than 100"),
         ('{"id": "a b", "turns": ["Hi"]}', 1, "id “a b” cannot be used"),
         ('{"turns": ["Hi"], "language": "klingon please"}', 1, "is not a code such as en"),

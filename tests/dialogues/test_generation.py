@@ -90,8 +90,9 @@ async def test_reasoning_is_dropped_unless_the_study_stores_it(study: Study, ope
     dialogue, _ = await talk(study, open_tab, "Hello")
 
     (turn,) = await bot_turns(dialogue)
-    assert "reasoning" not in turn.generation
-    assert turn.generation["usage"]["reasoning"] == 20
+    assert turn.how.reasoning == ""
+    assert turn.how.usage is not None
+    assert turn.how.usage.reasoning == 20
 
 
 async def test_a_complete_reply_with_nothing_to_record_stores_null(study: Study, open_tab: OpenTab) -> None:

@@ -33,6 +33,7 @@ from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
 from evaluation.report.raters import rater_figures
 from evaluation.report.studies.conversations import StudyData, study_result
 from evaluation.report.studies.course import Course, course_figures, latency
+from evaluation.report.studies.replies import ReplyFacts, percent_of
 from evaluation.statistics.labels import LabelsError
 
 Row = tuple[str, int, int, str, float, float]  # bot, conversation, reply, worker, sensible, specific
@@ -495,8 +496,7 @@ def test_repetition_faults_and_endings_stand_by_bot() -> None:
             under_way=1,
             bot_failed=3,
             faults={"late": 4, "busy": 1},
-            remarked=3,
-            fallbacks=1,
+            replies=[ReplyFacts("refused", has_remarks=True), ReplyFacts(), ReplyFacts("cut"), ReplyFacts()],
             texts=texts,
         ),
         "Bob": Course(),
@@ -511,5 +511,6 @@ def test_repetition_faults_and_endings_stand_by_bot() -> None:
     assert (ann["finished"], ann["under_way"], ann["bot_failed"]) == (2, 1, 3)
     assert bob["repetition"] == {"undefined": "Bob has no turns."}
     assert bob["latency"] is None
-    assert ann["remarks"] == {"replies": 3, "fallbacks": 1}
-    assert "remarks" not in bob
+    assert (ann["replies"]["replies"], ann["replies"]["remarked"]) == (4, 1)
+    assert percent_of(ann["replies"], "refused") == 25
+    assert "replies" not in bob

@@ -26,7 +26,7 @@ def test_a_text_without_names_is_one_section() -> None:
         ("\n\n# A\nText\n#\nMore", "Line 5: a # without a name."),
         ("# A\n# B\nText", "Line 1: there is no text under “A”."),
         (f"# {'a' * 121}\nText", "Line 1: the name has 121 characters, more than 120."),
-        (f"Text\n# B\n{'b' * (LONGEST_TEXT + 1)}", "Line 2: “B” has 20,001 characters, more than 20,000."),
+        (f"Text\n# B\n{'b' * (LONGEST_TEXT + 1)}", "Line 2: “B” has 32,001 characters, more than 32,000."),
         ("# A\nText\n" * (MOST_SECTIONS + 1), "Line 61 begins section 31, and there is room for 30."),
     ],
 )

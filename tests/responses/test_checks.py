@@ -45,7 +45,7 @@ def test_what_a_person_would_write_passes(text: str) -> None:
         ("Some colours:\n- green\n- blue", "no lists"),
         ("# Green\nis nice", "no lists"),
         ("I chose **green**", "no lists"),
-        ("x" * 4001, "4,001 characters, more than 4,000"),
+        ("x" * 8001, "8,001 characters, more than 8,000"),
         ("gr\x00een", "control character (U+0000)"),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_button_pressed_twice_imports_once(version: ContextSetVersion, rex: Us
             "“context” and no column “response”. The first line must name the columns",
         ),
         ("context,response\n", 1, "There is nothing below the header. Choose a file with at least one row."),
-        (f"context,response\nc1,Hi\nc2,Ho\nc1,{'x' * 4001}\n", 4, "4,001 characters, more than 4,000"),
+        (f"context,response\nc1,Hi\nc2,Ho\nc1,{'x' * 32_001}\n", 4, "32,001 characters, more than 32,000"),
     ],
 )
 def test_a_wrong_line_is_named_and_nothing_comes_in(

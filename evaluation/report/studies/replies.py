@@ -71,13 +71,16 @@ def facts_of(row: Mapping[str, Any], said_at: str | None = None, *, is_scored: b
     """
     latency = row["latency_ms"]
     return ReplyFacts(
-        row["outcome"],
-        row["remarks"] is not None,
-        *(row[f"{name}_tokens"] for name in ("prompt", "completion", "reasoning", "cached")),
-        row["first_seconds"],
-        None if latency is None else latency / 1000,
-        (said_at or "")[:10],
-        is_scored,
+        outcome=row["outcome"],
+        has_remarks=row["remarks"] is not None,
+        prompt=row["prompt_tokens"],
+        completion=row["completion_tokens"],
+        reasoning=row["reasoning_tokens"],
+        cached=row["cached_tokens"],
+        first_seconds=row["first_seconds"],
+        last_seconds=None if latency is None else latency / 1000,
+        day=(said_at or "")[:10],
+        is_scored=is_scored,
     )
 
 

@@ -204,9 +204,7 @@ class BotPrice(models.Model):
         blank=True,
         validators=[MinValueValidator(0)],
         verbose_name=_("cached prompt"),
-        help_text=_(
-            "For a million tokens that the service had in its cache. Empty: as any others of requests."
-        ),
+        help_text=_("For a million tokens from the service's cache. Empty: as all other prompt tokens."),
     )
     completion = models.DecimalField(
         max_digits=12,

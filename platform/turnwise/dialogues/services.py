@@ -187,7 +187,7 @@ async def save_exchange(seat: SeatContext, context: Context, *, key: UUID, reply
     protocol does not allow a message now or `context` lacks a turn.
     """
     position, text = len(context.turns) - 1, context.turns[-1].text
-    reply = _as_stored(seat, reply)
+    reply = reply.within(seat.reply_limit, stores_reasoning=seat.stores_reasoning)
     row = await SAY_AND_REPLY.row(
         dialogue=seat.dialogue_id,
         position=position,
@@ -267,7 +267,7 @@ async def close_exchange(seat: SeatContext, *, position: int, reply: Reply) -> t
     Raises:
         RefusedError: the conversation ended in the meantime; the reply is dropped.
     """
-    reply = _as_stored(seat, reply)
+    reply = reply.within(seat.reply_limit, stores_reasoning=seat.stores_reasoning)
     row = await REPLY.row(
         dialogue=seat.dialogue_id,
         position=position,
@@ -279,10 +279,6 @@ async def close_exchange(seat: SeatContext, *, position: int, reply: Reply) -> t
     _at, turns, due_0, due_1 = row
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
     return _bot_turn(position, reply), progress
-
-
-def _as_stored(seat: SeatContext, reply: Reply) -> Reply:
-    return reply.within(seat.reply_limit, stores_reasoning=seat.stores_reasoning)
 
 
 def _reply_values(reply: Reply, text: str) -> Values:

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
-from turnwise.live.frames import RateLimit
+from turnwise.live.frames import MAX_FRAME, RateLimit
 from turnwise.project.supervision.installation import listen
 
 # Whose line and headers are not there after this never will be. Bodies have bounds of their own (bodies.py).
@@ -89,7 +89,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
 
 APPLICATION = "turnwise.project.asgi:application"
-LARGEST_FRAME_BYTES = 2**18
+LARGEST_FRAME_BYTES = max(2**18, MAX_FRAME)
 SECONDS_TO_END = 5
 
 

@@ -20,8 +20,19 @@ def facts_columns(column: str) -> str:
 
 def facts_from_row(values: Sequence[Any], day: str = "", *, is_scored: bool = True) -> ReplyFacts:
     """Read the values of `facts_columns` and the latency."""
-    *facts, latency = values
-    return ReplyFacts(*facts, None if latency is None else latency / 1000, day, is_scored)
+    outcome, has_remarks, prompt, completion, reasoning, cached, first_seconds, latency = values
+    return ReplyFacts(
+        outcome=outcome,
+        has_remarks=has_remarks,
+        prompt=prompt,
+        completion=completion,
+        reasoning=reasoning,
+        cached=cached,
+        first_seconds=first_seconds,
+        last_seconds=None if latency is None else latency / 1000,
+        day=day,
+        is_scored=is_scored,
+    )
 
 
 _REPLIES = f"""

@@ -40,7 +40,7 @@ export function setText(element, text) {
 }
 
 /** The neutral sentence in place of a reply without text; it says neither why nor whose decision it was. */
-export const NO_TEXT = gettext("The chatbot sent no text.");
+export const NO_TEXT = gettext("This reply has no text.");
 
 /** @param {Record<string, string>} attributes */
 function noText(attributes) {
