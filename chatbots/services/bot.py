@@ -135,10 +135,14 @@ class ServiceConfiguration(BotConfiguration):
         examples=[f"{PREFIX}OPENAI_KEY"],
     )
     timeout: float = Field(
-        15.0, gt=0, le=600, title="Time limit", description="Seconds for one reply, all attempts included."
+        60.0, gt=0, le=600, title="Time limit", description="Seconds for one reply, all attempts included."
     )
     retries: int = Field(
-        2, ge=0, le=10, title="Retries", description="Further attempts after status 429 or 5xx, with pauses."
+        2,
+        ge=0,
+        le=10,
+        title="Retries",
+        description="Further attempts after status 408, 429 or 5xx, with pauses.",
     )
     parallel: int = Field(
         64,
