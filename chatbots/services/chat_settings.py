@@ -92,6 +92,13 @@ class ChatConfiguration(ServiceConfiguration):
         description="Added to each request as they are.",
         examples=[{"presence_penalty": 0.5}],
     )
+    tokens_per_minute: int | None = Field(
+        None,
+        ge=1,
+        title="Tokens per minute",
+        description="The service's limit for the key, prompts and replies together; requests of all bots "
+        "with this key wait for it. Empty for none.",
+    )
     headers: dict[str, str] = Field(
         {},
         description="Headers that the service needs besides the key; never a key.",
