@@ -152,6 +152,17 @@ class ChatServiceBot(ServiceBot):
         return replace(response, remarks=(*response.remarks, *self._own_remarks(response)))
 
     @classmethod
+    def preview(cls, configuration: ChatConfiguration, context: Context) -> Mapping[str, Any]:
+        """Build the JSON that a bot with this configuration would send for a context; sends nothing."""
+        without_key = configuration.model_copy(update={"api_key": None, "api_key_variable": None})
+        bot = cls(without_key, says_hello=False)
+        try:
+            mode = bot.stream_modes()[0] if configuration.stream else False
+            return {**configuration.parameters, **bot.content(context, mode)}
+        finally:
+            bot.close()
+
+    @classmethod
     def list_models(cls, configuration: ChatConfiguration) -> list[str]:
         """List the names of the models that a service offers, sorted; the configured model is not used.
 

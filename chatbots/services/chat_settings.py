@@ -65,6 +65,7 @@ class ChatConfiguration(ServiceConfiguration):
         title="System prompt",
         description="Instructions that the model gets before the dialogue; empty for none.",
         examples=["You are a friendly chat partner. Answer in one or two sentences."],
+        json_schema_extra={"format": "multiline"},
     )
     temperature: float | None = Field(
         None, ge=0, le=10, description="Sampling temperature; empty for the service's own."
