@@ -40,7 +40,7 @@ def _this_machine_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_messages_are_shown_as_sent_and_nothing_is_stored(rex: User, sign_in: Any) -> None:
     page = sign_in(rex).post(NEW, FORM | {"preview": "messages"}).content.decode()
 
-    text = page.partition('<pre class="mono" tabindex="0">')[2].partition("</pre>")[0]
+    text = page.partition("<pre ")[2].partition(">")[2].partition("</pre>")[0]
     shown = json.loads(html.unescape(text))
     assert shown["messages"][0]["content"].startswith("Be kind.\n\nKnow: A title\n")
     assert [message["role"] for message in shown["messages"]] == ["system", "user", "assistant", "user"]
