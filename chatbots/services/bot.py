@@ -34,9 +34,11 @@ from chatbots.services.addresses import (
     check_url,
     check_variable,
     key_of_environment,
+    origin_of,
 )
 from chatbots.services.answering import ServiceAnswering, Show
 from chatbots.services.client import Client, Request
+from chatbots.services.rate_limits import RateLimit, bucket_name, limiter_in_use
 from chatbots.services.replies import kind_of
 
 
@@ -135,10 +137,14 @@ class ServiceConfiguration(BotConfiguration):
         examples=[f"{PREFIX}OPENAI_KEY"],
     )
     timeout: float = Field(
-        15.0, gt=0, le=600, title="Time limit", description="Seconds for one reply, all attempts included."
+        60.0, gt=0, le=600, title="Time limit", description="Seconds for one reply, all attempts included."
     )
     retries: int = Field(
-        2, ge=0, le=10, title="Retries", description="Further attempts after status 429 or 5xx, with pauses."
+        2,
+        ge=0,
+        le=10,
+        title="Retries",
+        description="Further attempts after status 408, 429 or 5xx, with pauses.",
     )
     parallel: int = Field(
         64,
@@ -146,6 +152,13 @@ class ServiceConfiguration(BotConfiguration):
         le=1000,
         title="Requests at once",
         description="Requests that the service gets at the same time, at most; further ones wait.",
+    )
+    requests_per_minute: int | None = Field(
+        None,
+        ge=1,
+        title="Requests per minute",
+        description="The service's limit for the key; requests of all bots with this key wait for it. Empty "
+        "for none.",
     )
 
     @field_validator("api_key")
@@ -205,9 +218,26 @@ class ServiceBot(ContinuousBot):
             retries=configuration.retries,
             connections=configuration.parallel,
             hidden=[self.key],
+            rate_limit=self._rate_limit(),
         )
         # A separate loop for the bot's thread alone: connections stay open from request to request.
         self._runner = asyncio.Runner()
+
+    def _rate_limit(self) -> RateLimit | None:
+        settings = self.configuration
+        if not settings.requests_per_minute and not self.tokens_per_minute:
+            return None
+        return RateLimit(
+            limiter_in_use(),
+            bucket_name(origin_of(self.url), self.key),
+            settings.requests_per_minute,
+            self.tokens_per_minute,
+        )
+
+    @property
+    def tokens_per_minute(self) -> int | None:
+        """The service's limit of tokens in a minute; None unless overridden."""
+        return None
 
     @property
     @abstractmethod

@@ -1,5 +1,6 @@
 """The base of bots that are language models behind a chat API: settings, requests and streaming."""
 
+import json
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,10 @@ from chatbots.services.replies import ReplyReader
 STREAM_REFUSALS = frozenset({400, 404, 405, 406, 415, 422, 501})
 """Statuses with which services refuse a parameter."""
 
+
+CHARS_PER_TOKEN = 4
+TOKENS_OF_REPLY = 300
+"""Estimates for the rate limit, until the service reports the usage."""
 
 _STREAM = re.compile(rb"(?i)\bstream")
 
@@ -100,6 +105,11 @@ class ChatServiceBot(ServiceBot):
         return {}
 
     @property
+    def tokens_per_minute(self) -> int | None:
+        """As configured."""
+        return self.configuration.tokens_per_minute
+
+    @property
     def must_alternate(self) -> bool:
         """True if the service insists that the user begins and roles alternate."""
         return False
@@ -140,6 +150,17 @@ class ChatServiceBot(ServiceBot):
         """
         response = await self._received(context, show)
         return replace(response, remarks=(*response.remarks, *self._own_remarks(response)))
+
+    @classmethod
+    def preview(cls, configuration: ChatConfiguration, context: Context) -> Mapping[str, Any]:
+        """Build the JSON that a bot with this configuration would send for a context; sends nothing."""
+        without_key = configuration.model_copy(update={"api_key": None, "api_key_variable": None})
+        bot = cls(without_key, says_hello=False)
+        try:
+            mode = bot.stream_modes()[0] if configuration.stream else False
+            return {**configuration.parameters, **bot.content(context, mode)}
+        finally:
+            bot.close()
 
     @classmethod
     def list_models(cls, configuration: ChatConfiguration) -> list[str]:
@@ -190,17 +211,34 @@ class ChatServiceBot(ServiceBot):
     async def _asked(self, context: Context, mode: object, show: Show) -> Response:
         url = self.request_url(mode)
         accept = "text/event-stream" if mode and self.stream_body is ServerSentEvents else "application/json"
+        content = {**self.configuration.parameters, **self.content(context, mode)}
         request = Request(
             url,
             query=self.configuration.query,
             headers=self._headers(accept),
-            content={**self.configuration.parameters, **self.content(context, mode)},
+            content=content,
+            tokens=self._expected_tokens(content),
         )
         reception = Reception(self.reader(), show)
         parser = self.stream_body(url) if mode else WholeBody(url)
         async with self.client.stream(request) as stream:
             await reception.receive(stream, parser)
-            return reception.reader.response(None if parser.is_whole else reception.first_seconds)
+            response = reception.reader.response(None if parser.is_whole else reception.first_seconds)
+        await self._settle(request, response)
+        return response
+
+    def _expected_tokens(self, content: Mapping[str, Any]) -> float:
+        """Estimate the tokens of a request and its reply, for the rate limit."""
+        if not self.tokens_per_minute:
+            return 0.0
+        prompt = len(json.dumps(content, ensure_ascii=False)) / CHARS_PER_TOKEN
+        return prompt + (self.configuration.most_tokens or TOKENS_OF_REPLY)
+
+    async def _settle(self, request: Request, response: Response) -> None:
+        """Correct the estimate by the usage that the service reports."""
+        usage = response.usage
+        if self.client.rate_limit and request.tokens and usage and usage.prompt and usage.completion:
+            await self.client.rate_limit.settle(usage.prompt + usage.completion - request.tokens)
 
     def _headers(self, accept: str) -> dict[str, str]:
         settings = self.configuration

@@ -65,6 +65,7 @@ class ChatConfiguration(ServiceConfiguration):
         title="System prompt",
         description="Instructions that the model gets before the dialogue; empty for none.",
         examples=["You are a friendly chat partner. Answer in one or two sentences."],
+        json_schema_extra={"format": "multiline"},
     )
     temperature: float | None = Field(
         None, ge=0, le=10, description="Sampling temperature; empty for the service's own."
@@ -91,6 +92,13 @@ class ChatConfiguration(ServiceConfiguration):
         title="Further parameters",
         description="Added to each request as they are.",
         examples=[{"presence_penalty": 0.5}],
+    )
+    tokens_per_minute: int | None = Field(
+        None,
+        ge=1,
+        title="Tokens per minute",
+        description="The service's limit for the key, prompts and replies together; requests of all bots "
+        "with this key wait for it. Empty for none.",
     )
     headers: dict[str, str] = Field(
         {},

@@ -6,6 +6,7 @@ bounded), and verifies the certificate of an https address.
 
 import asyncio
 import json
+import math
 import random
 import re
 import ssl
@@ -22,6 +23,7 @@ import httpcore
 
 from chatbots.errors import ServiceError
 from chatbots.services.network import ConnectionPool
+from chatbots.services.rate_limits import RateLimit
 
 MOST_BYTES = 1_000_000
 """Longest accepted answer, in bytes."""
@@ -72,6 +74,7 @@ class Request:
         query: parameters added to the URL; never shown.
         headers: never shown.
         content: JSON of the body; None for no body.
+        tokens: expected tokens of prompt and reply, for the rate limit.
     """
 
     url: str
@@ -79,6 +82,7 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     content: Any = None
+    tokens: float = 0.0
 
 
 BROKEN = (httpcore.NetworkError, OSError)
@@ -138,6 +142,7 @@ class Client:
         connections: largest number at once.
         hidden: texts that must not appear in messages, such as keys.
         verify: how certificates are verified; default: by the system's and certifi's authorities.
+        rate_limit: the service's limits; None without.
     """
 
     def __init__(
@@ -148,9 +153,11 @@ class Client:
         connections: int = 16,
         hidden: Iterable[str] = (),
         verify: ssl.SSLContext | None = None,
+        rate_limit: RateLimit | None = None,
     ) -> None:
         self.timeout, self.retries = timeout, retries
         self._hidden = [text for text in hidden if text]
+        self.rate_limit = rate_limit
         self._pool = ConnectionPool(connections, verify)
 
     async def exchange(self, request: Request) -> Any:
@@ -212,6 +219,7 @@ class Client:
     async def _accepted(self, request: Request, limit: asyncio.Timeout) -> httpcore.Response:
         """Repeat the request until its status is 2xx, or the attempts or the time are used up."""
         for attempt in range(self.retries + 1):
+            await self._wait_for_rate_limit(request, limit)
             response = await self._begun(request)
             if 200 <= response.status < 300:
                 return response
@@ -225,6 +233,29 @@ class Client:
                 break
             await asyncio.sleep(pause)
         raise self._status_error(request, answer)
+
+    async def _wait_for_rate_limit(self, request: Request, limit: asyncio.Timeout) -> None:
+        """Wait until the service's rate limit allows the request.
+
+        Raises:
+            ServiceError: that is later than the request's time limit; nothing was sent.
+        """
+        if self.rate_limit is None:
+            return
+        wait = await self.rate_limit.take(request.tokens)
+        left = (limit.when() or math.inf) - asyncio.get_running_loop().time()
+        if wait < left:
+            try:
+                await asyncio.sleep(wait)
+            except asyncio.CancelledError:
+                await self.rate_limit.give_back(request.tokens)
+                raise
+            return
+        await self.rate_limit.give_back(request.tokens)
+        raise ServiceError(
+            f"{request.url} was not asked: its rate limit is used up for {wait:.0f} s. Raise the limit if "
+            "the service allows more, or let fewer people in at the same time."
+        )
 
     async def _begun(self, request: Request) -> httpcore.Response:
         """Receive the head of the answer; repeat the request once if none came, or the service timed out.

@@ -43,7 +43,9 @@ class Everything(base.Bot):
 
     def respond(self, contexts):
         return [
-            base.Response("yes", (base.Candidate("yes", -1.5), base.Candidate("no", -2.0)), 1)
+            base.Response(
+                "yes", (base.Candidate("yes", -1.5), base.Candidate("no", -2.0)), base.Usage(completion=1)
+            )
             for _ in contexts
         ]
 
@@ -138,7 +140,7 @@ def test_every_kind_of_setting_comes_out_of_the_form_as_it_went_in(db: None) -> 
         (
             "http",
             {"url": "https://8.8.8.8/"},
-            {"key_header": "Authorization", "key_prefix": "", "timeout": 15},
+            {"key_header": "Authorization", "key_prefix": "", "timeout": 60},
         ),
     ],
 )
@@ -480,12 +482,12 @@ def test_what_most_leave_as_it_is_is_folded_unless_it_is_wrong_or_changed(rex: U
         "name": "mine",
         "title": "Mine",
         "setting-url": "https://bot.example.org/",
-        "setting-timeout": "15",
+        "setting-timeout": "60",
     }
 
     empty = client.get("/bots/new/http/").content.decode()
     wrong = client.post("/bots/new/http/", form | {"setting-timeout": "-1"}).content.decode()
-    client.post("/bots/new/http/", form | {"setting-retries": "7", "setting-parallel": "16"})
+    client.post("/bots/new/http/", form | {"setting-retries": "7", "setting-parallel": "64"})
     edited = client.get("/bots/mine/edit/").content.decode()
 
     assert empty.index('name="setting-reply"') < empty.index(folded) < empty.index('name="setting-retries"')

@@ -1,6 +1,8 @@
 """A researcher registers a bot and talks with it."""
 
+import os
 import re
+from typing import Literal
 
 import pytest
 from playwright.async_api import expect
@@ -100,3 +102,23 @@ async def test_two_bots_get_the_same_message_and_a_failure_is_shown_in_its_colum
     assert await visitor.flaws() == []
     await page.get_by_role("button", name="Start over").click()
     await expect(page.locator("li.is-bot")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark"), (320, "light")])
+async def test_the_messages_of_a_chat_service_are_previewed(
+    visit: Visit, rex: User, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    visitor = await visit(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = visitor.page
+    await sign_in(visitor, "/bots/new/openai-chat/")
+    await page.get_by_label("Base URL").fill("https://api.example.org/v1")
+    await page.get_by_label("Model", exact=True).fill("tiny")
+    await page.get_by_label("System prompt").fill("You are kind.\nAnswer in one sentence.")
+    await page.get_by_role("button", name="Preview the messages").click()
+
+    await expect(page.locator("pre")).to_contain_text("You are kind.\\nAnswer in one sentence.")
+    await expect(page.get_by_label("System prompt")).to_have_value("You are kind.\nAnswer in one sentence.")
+    assert await visitor.flaws() == []
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    if folder := os.environ.get("TURNWISE_SHOTS"):
+        await page.screenshot(path=f"{folder}/form-{width}-{scheme}.png", full_page=True)

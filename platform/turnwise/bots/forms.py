@@ -184,7 +184,8 @@ class BotForm(forms.Form):
                 elif kind == "string" and schema.get("default") is not None:
                     found[key] = ""
             else:
-                found[key] = value
+                # Browsers end the lines of a text area with CR LF; a model must get what other clients send.
+                found[key] = value.replace("\r\n", "\n") if isinstance(value, str) else value
         return found
 
     def clean_shared_with(self) -> list[User]:

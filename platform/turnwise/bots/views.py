@@ -18,7 +18,16 @@ from chatbots.registry import REGISTRY
 from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from turnwise.accounts.access import AuthenticatedHttpRequest, visible_to
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
-from turnwise.bots import drift_check, operators, queries, search, services, tasks, trial
+from turnwise.bots import (
+    drift_check,
+    operators,
+    queries,
+    search,
+    service_previews,
+    services,
+    tasks,
+    trial,
+)
 from turnwise.bots.forms import BotForm
 from turnwise.bots.hosting import presence
 from turnwise.bots.models import OPERATED, Bot, BotPrice
@@ -92,6 +101,8 @@ def new(request: AuthenticatedHttpRequest, adapter: str) -> HttpResponse:
     except UnknownBotError as error:
         messages.error(request, str(error))
         return redirect("bots:choose")
+    if preview := _preview(request, form):
+        return _form(request, form, preview)
     if request.method == "POST" and form.is_valid():
         try:
             with transaction.atomic():
@@ -120,6 +131,8 @@ def new(request: AuthenticatedHttpRequest, adapter: str) -> HttpResponse:
 def edit(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(queries.changeable_by(request.user), name=name)
     form = BotForm(found.adapter, request.POST or None, bot=found, **_of(request))
+    if preview := _preview(request, form):
+        return _form(request, form, preview)
     if request.method == "POST" and form.is_valid():
         try:
             with transaction.atomic():
@@ -140,14 +153,28 @@ def edit(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     return _form(request, form)
 
 
+def _preview(request: HttpRequest, form: BotForm) -> service_previews.Preview | None:
+    if request.POST.get("preview") and too_often(request, "preview-service", rate="30/m", key="user"):
+        return service_previews.Preview(why_not=_("More than 30 previews in a minute. Wait a little."))
+    return service_previews.requested(request.POST, form)
+
+
 def _of(request: HttpRequest) -> dict[str, Any]:
     return {"user": request.user, "as_json": request.GET.get("inside") == "json"}
 
 
-def _form(request: HttpRequest, form: BotForm) -> HttpResponse:
+def _form(
+    request: HttpRequest, form: BotForm, preview: service_previews.Preview | None = None
+) -> HttpResponse:
     if form.errors:
         form.require_secrets()
-    context = {"form": form, "bot": form.bot, "adapter": REGISTRY.describe(form.adapter)}
+    context = {
+        "form": form,
+        "bot": form.bot,
+        "adapter": REGISTRY.describe(form.adapter),
+        "has_previews": service_previews.is_chat_service(form.adapter),
+        "preview": preview,
+    }
     return render(request, "bots/form.html", context, status=422 if form.errors else 200)
 
 

@@ -21,6 +21,7 @@ from chatbots.registry import REGISTRY
 from evaluation.files.writing import with_unit
 from turnwise.bots import composition
 from turnwise.bots.hosting.growth import OnPartial, PartialReply
+from turnwise.bots.hosting.rate_limits import share_rate_limits
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.services import record_memory, version_of
 
@@ -192,6 +193,7 @@ def host(bot: Bot) -> HostedBot:
 def _load(hosted: HostedBot) -> base.Bot:
     """Load the bot, on its own thread."""
     row = hosted.row
+    share_rate_limits()
     try:
         with loading_lock() as alone:
             configuration = composition.configuration_of(row.adapter, row.configuration)
