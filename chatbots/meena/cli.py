@@ -303,7 +303,7 @@ def _add_rank(parser: argparse.ArgumentParser) -> None:
 def run_rank(options: argparse.Namespace) -> None:
     """Draw candidates once, rank them by every function, and print one result per line."""
     from chatbots.meena.model import load_checkpoint
-    from chatbots.meena.ranking import compare, store_candidates
+    from chatbots.meena.ranking_comparison import compare, store_candidates
     from chatbots.meena.responder import Responder
     from chatbots.meena.sampling import SamplingSettings
     from chatbots.meena.sweep import read_contexts
