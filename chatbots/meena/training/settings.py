@@ -100,7 +100,8 @@ def root_mean_square(x: Tensor) -> Tensor:
     The norms of rows come first: one norm of all elements is a thousandth off for the largest matrices.
     """
     rows = torch.linalg.vector_norm(x, dim=-1) if x.dim() > 1 else x
-    return torch.linalg.vector_norm(rows) / math.sqrt(x.numel())
+    whole: Tensor = torch.linalg.vector_norm(rows)
+    return whole / math.sqrt(x.numel())
 
 
 OptimizerName = Literal["adafactor", "adamw"]
