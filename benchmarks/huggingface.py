@@ -106,20 +106,21 @@ def seconds_of(repeats: int, work: Callable[[], Any]) -> float:
     return float(np.median(times))
 
 
-def generate(bot: Any, prompts: list[list[int]], tokens: int) -> Any:
-    """The same with transformers' own decoding, one padded batch."""
+def generate(bot: Any, prompts: list[list[int]], tokens: int, *, greedy: bool = True) -> Any:
+    """The same with transformers' own decoding, one padded batch; drawn from all tokens unless greedy."""
     longest = max(map(len, prompts))
     rows = []
     for prompt in prompts:
         left = longest - len(prompt)
-        before, after = (0, left) if bot.kind == "seq2seq" else (left, 0)
+        before, after = (0, left) if bot.architecture == "seq2seq" else (left, 0)
         rows.append(([0] * before + prompt + [0] * after, [0] * before + [1] * len(prompt) + [0] * after))
-    ids, mask = (torch.tensor(each) for each in zip(*rows, strict=True))
+    ids, mask = (torch.tensor(each, device=bot.model.device) for each in zip(*rows, strict=True))
     with torch.inference_mode():
         return bot.model.generate(
             ids,
             attention_mask=mask,
-            do_sample=False,
+            do_sample=not greedy,
+            **({} if greedy else {"top_k": 0}),
             max_new_tokens=tokens,
             pad_token_id=0,
             min_new_tokens=tokens,
@@ -160,7 +161,7 @@ def measured(kind: str = "causal", dialogues: int = 16, tokens: int = 32, repeat
         "kind": kind,
         "parameters": parameters,
         "dialogues": dialogues,
-        "tokens_of_replies": [response.tokens for response in together],
+        "tokens_of_replies": [response.usage.completion for response in together],
         "different_replies": len({response.text for response in together}),
         "same_replies_as_alone": together == alone == joined,
         "seconds": {name: round(seconds, 3) for name, seconds in times.items()},

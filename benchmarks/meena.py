@@ -1,10 +1,9 @@
-"""Meena's figures: prints JSON. Run as `python benchmarks/meena.py [--device cpu|cuda] [--repeats 5]`.
+"""Meena's figures: prints JSON. Run as `python benchmarks/meena.py [--repeats 5]`.
 
-Every figure is a median over repeats, taken in turn so that a busy machine slows all of them alike. On the
-CPU, seconds are processor seconds of one thread, which others on the machine do not change much; on a GPU,
-they are seconds of the clock.
+Every figure is a median over repeats, taken in turn so that a busy machine slows all of them alike. Seconds
+are processor seconds of one thread, which others on the machine do not change much.
 
-On the CPU, with random weights of about 33 million parameters:
+With random weights of about 33 million parameters:
 
 - `reply`: 20 samples of 32 tokens for one context. As the bots compute it (`chatbots.meena.acceleration`:
   products in bf16 where the chip has them, of weights packed once; the rest in float32), in plain float32 and
@@ -22,11 +21,7 @@ On the CPU, with random weights of about 33 million parameters:
   per token, counted in a profile of the CPU in place of one of a GPU. There attention and each convolution
   take fewer, and all those of a token are called at once, as a CUDA graph.
 
-On a GPU, with random weights in bf16:
-
-- `reply`: `meena-2.6b`, 20 samples of 32 tokens, against reading the weights once per token;
-- `training`: the largest model of its shape that fits, as a share of the matrix rate measured on the same
-chip.
+A GPU has `benchmarks/gpu.py`.
 """
 
 import argparse
@@ -36,7 +31,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +42,7 @@ from torch.nn.functional import linear
 from chatbots.bots.meena import SHIPPED
 from chatbots.meena.acceleration import PackedLinear, gather, pack, product_type, training_precision
 from chatbots.meena.cache import TO_DEVICE, TO_HOST
-from chatbots.meena.config import MeenaConfig, preset
+from chatbots.meena.config import MeenaConfig
 from chatbots.meena.corpus.building import Corpus, CorpusSettings
 from chatbots.meena.model import Meena, count_parameters, load_checkpoint
 from chatbots.meena.sampling import MEENA_BASE, SampleStream, SamplingSettings
@@ -401,70 +395,15 @@ def size_of(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def matrix_rate(device: torch.device) -> float:
-    """Floating-point operations per second of a large bf16 product on this chip."""
-    size = 8192
-    a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
-    taken = medians({"product": lambda: [a @ b for _ in range(10)]}, 3, device)
-    return 10 * 2 * size**3 / taken["product"]
-
-
-def memory_rate(device: torch.device) -> float:
-    """Bytes per second that this chip reads."""
-    held = torch.zeros(2**31, device=device, dtype=torch.int8)
-    taken = medians({"read": lambda: [held.view(torch.int64).sum() for _ in range(10)]}, 3, device)
-    return 10 * held.numel() / taken["read"]
-
-
-def measure_cuda(repeats: int) -> MEASURES:
-    """All figures of a GPU."""
-    device = torch.device("cuda")
-    largest = replace(preset("meena-2.6b"), response_length=TOKENS)
-    model = random_model(largest, device, torch.bfloat16)
-    taken = medians({"reply": reply(model)}, repeats, device)["reply"]
-    floor = TOKENS * 2 * size_of(model) / memory_rate(device)
-    del model
-    torch.cuda.empty_cache()
-    return {
-        "device": torch.cuda.get_device_name(device),
-        "reply": {"seconds": taken, "reading_the_weights": floor, "over_reading": taken / floor},
-        "training": measure_cuda_training(repeats, device),
-    }
-
-
-def measure_cuda_training(repeats: int, device: torch.device) -> MEASURES:
-    """One update of the largest model of Meena's width that fits, forward and backward."""
-    for blocks in (13, 11, 9, 7, 5, 3):
-        config = replace(preset("meena-2.6b"), decoder_blocks=blocks)
-        try:
-            model, batch = Meena(config).to(device).train(), random_batch(128, device)
-            taken = medians({"update": update(model, batch)}, repeats, device)["update"]
-        except torch.cuda.OutOfMemoryError:
-            torch.cuda.empty_cache()
-            continue
-        counts = count_parameters(config)
-        # Forward and backward: 6 operations per weight and position; attention's own products are left out.
-        work = (
-            6 * batch[0].size(0) * (64 * counts["encoder"] + 32 * (counts["decoder"] + counts["embedding"]))
-        )
-        return {
-            "decoder_blocks": blocks,
-            "seconds": taken,
-            "share_of_matrix_rate": work / taken / matrix_rate(device),
-        }
-    return {"fits": False}
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    measured = measure_cuda(options.repeats) if options.device == "cuda" else measure_cpu(options.repeats)
+    measured = measure_cpu(options.repeats)
     print(json.dumps({"torch": torch.__version__, **measured}, indent=1))
 
 

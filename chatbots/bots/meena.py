@@ -42,6 +42,18 @@ _SAID = {
 }
 
 
+RankBy = Literal["per_token", "total", "length_normalised", "mutual_information"]
+
+
+def rank_by_field() -> Any:
+    """Create the field of the ranking function."""
+    return Field(
+        "per_token",
+        description="Rank by log-likelihood per token, the total, the total with a penalty for length, or "
+        "mutual information with the dialogue, which ranks replies lower that fit everywhere.",
+    )
+
+
 class ModelConfiguration(BotConfiguration):
     """The model, and its device."""
 
@@ -74,9 +86,7 @@ class MeenaConfiguration(ModelConfiguration):
     )
     temperature: float = Field(0.88, gt=0, description="Divides the scores before sampling (T).")
     top_k: int | None = Field(None, ge=1, description="Draw from this many likeliest tokens; empty for all.")
-    rank_by: Literal["per_token", "total"] = Field(
-        "per_token", description="Rank by log-likelihood per token, or by the total."
-    )
+    rank_by: RankBy = rank_by_field()
     avoid_repetition: bool = Field(False, description="Remove candidates that repeat an earlier turn.")
     safety: Literal["none", "profanity-check"] = Field(
         "none", description="Classifier that removes candidates."
@@ -94,9 +104,7 @@ class BeamConfiguration(ModelConfiguration):
     batch: ClassVar[int] = 1
 
     samples: int = Field(20, ge=1, le=400, description="Replies followed at once: the width of the beam.")
-    rank_by: Literal["per_token", "total"] = Field(
-        "per_token", description="Rank by log-likelihood per token, or by the total."
-    )
+    rank_by: RankBy = rank_by_field()
     avoid_repetition: bool = Field(False, description="Remove candidates that repeat an earlier turn.")
     safety: Literal["none", "profanity-check"] = Field(
         "none", description="Classifier that removes candidates."

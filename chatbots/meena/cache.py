@@ -90,37 +90,33 @@ class DecoderState:
         self._kept: dict[tuple[int, tuple[int, ...]], Tensor] = {}
         self._times_grown = 0
 
-    def admit(self, memories: Sequence[Sequence[Tensor]], length: int) -> int:
-        """Let one context join, with `samples` rows at position 0.
+    def admit(self, memories: Sequence[Sequence[Tensor]], lengths: Sequence[int]) -> None:
+        """Let contexts join, each with `samples` rows at position 0.
 
         Args:
-            memories: for each block, the context's share of its `context_tensors`, each (length, …).
-            length: positions of the context.
-
-        Returns:
-            The context's index, valid until the next `release`.
+            memories: for each block, the contexts' share of its `context_tensors`, each (contexts, s, …).
+            lengths: positions of each context, at most s; what follows them is masked.
 
         Raises:
             RuntimeError: the batch is full.
         """
-        if self.contexts == self.room:
+        first, joined, longest = self.contexts, self.contexts + len(lengths), max(lengths)
+        if joined > self.room:
             raise RuntimeError(f"All {self.room} places for contexts are taken. Step until one is released.")
-        context = self.contexts
         self._grow(
-            rows=len(self.positions) + self.samples,
-            contexts=context + 1,
-            context_positions=whole_spans(length),
+            rows=len(self.positions) + self.samples * len(lengths),
+            contexts=joined,
+            context_positions=whole_spans(longest),
         )
         for block, memory in zip(self.blocks, memories, strict=True):
             for held, new in zip(block.context_tensors(), memory, strict=True):
-                held[context, :length] = new
-        self.context_lengths[context] = length
-        self.context_of = np.append(self.context_of, np.full(self.samples, context))
-        self.sample_of = np.append(self.sample_of, np.arange(self.samples))
-        self.positions = np.append(self.positions, np.zeros(self.samples, dtype=np.int64))
-        self.contexts += 1
+                held[first:joined, :longest] = new[:, :longest]
+        self.context_lengths[first:joined] = lengths
+        self.context_of = np.append(self.context_of, np.repeat(np.arange(first, joined), self.samples))
+        self.sample_of = np.append(self.sample_of, np.tile(np.arange(self.samples), len(lengths)))
+        self.positions = np.append(self.positions, np.zeros(self.samples * len(lengths), dtype=np.int64))
+        self.contexts = joined
         self._placed = None
-        return context
 
     def prepare(self) -> tuple[int, ...]:
         """Copy the next step's inputs to the device.
@@ -164,6 +160,9 @@ class DecoderState:
 
     @property
     def _context_length(self) -> int:
+        """Positions of contexts that a step covers: in a steady batch all, so that few steps are recorded."""
+        if self.steady:
+            return self._memory.context_positions
         return whole_spans(int(self.context_lengths[: self.contexts].max()))
 
     def _keep(self, number: int, value: Tensor) -> Tensor:

@@ -289,6 +289,34 @@ def run_sweep(options: argparse.Namespace) -> None:
         figure.savefig(options.output / f"sweep.{ending}")
 
 
+def _add_rank(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--checkpoint", type=Path, required=True)
+    add("--contexts", type=Path, required=True, help="JSON Lines with id and turns, as contexts are exported")
+    add("--output", type=Path, required=True, help="folder of the candidates and responses")
+    add("--samples", type=int, default=20, help="N; default: 20")
+    add("--temperature", type=float, default=0.88, help="T; default: 0.88")
+    add("--top-k", type=int, help="draw from this many likeliest tokens")
+    add("--device", default="cpu")
+
+
+def run_rank(options: argparse.Namespace) -> None:
+    """Draw candidates once, rank them by every function, and print one result per line."""
+    from chatbots.meena.model import load_checkpoint
+    from chatbots.meena.ranking_comparison import compare, store_candidates
+    from chatbots.meena.responder import Responder
+    from chatbots.meena.sampling import SamplingSettings
+    from chatbots.meena.sweep import read_contexts
+    from chatbots.training.running import pick_device
+
+    settings = SamplingSettings(samples=options.samples, temperature=options.temperature, top_k=options.top_k)
+    contexts = read_contexts(options.contexts)
+    model, tokenizer = load_checkpoint(options.checkpoint, device=pick_device(options.device))
+    stored = store_candidates(Responder(model, tokenizer, settings), contexts, options.output)
+    for ranking in compare(stored):
+        print(json.dumps(ranking._asdict()))
+
+
 def export(options: argparse.Namespace) -> None:
     """Write weights, configuration and tokenizer without the state of training."""
     from chatbots.meena.model import read_config, read_tokenizer, save_checkpoint
@@ -314,6 +342,7 @@ COMMANDS = (
     Command("train", "train a model on a corpus, or continue a run", _add_train, train),
     Command("perplexity", "measure a checkpoint on held-out pairs", _add_perplexity, measure_perplexity),
     Command("sweep", "answer contexts with several N and T, to be judged", _add_sweep, run_sweep),
+    Command("rank", "rank the same candidates by every ranking function", _add_rank, run_rank),
     Command("export", "write a checkpoint's weights alone, for use", add_export_options, export),
 )
 

@@ -159,17 +159,19 @@ class Meena(nn.Module):
     def admit(self, state: DecoderState, contexts: Sequence[Sequence[int]]) -> None:
         """Encode contexts and let each join the decoding batch.
 
-        Each context is encoded alone, so that its result does not depend on the others' lengths.
+        Each context is encoded alone, so that its result does not depend on the others' lengths. In a steady
+        batch, which is for a GPU, contexts are encoded together: a GPU takes as long for one as for many.
 
         Args:
             state: the decoding batch, with capacity for them.
             contexts: tokens of each, 1 to `context_length` of them.
         """
-        for context in contexts:
-            padded = pad_tokens([context], whole_spans(len(context)))
+        groups = [contexts] if state.steady else [[context] for context in contexts]
+        for group in groups if contexts else []:
+            padded = pad_tokens(group, whole_spans(max(map(len, group))))
             encoded = self.encode(padded.to(self.embedding.weight.device))
             memories = [block.memory(encoded.states) for block in self._steppable()]
-            state.admit([[part[0, : len(context)] for part in memory] for memory in memories], len(context))
+            state.admit(memories, [len(context) for context in group])
 
     def step(self, tokens: Tensor, state: DecoderState) -> Tensor:
         """Score the next token of every live row; equal to that position of `forward`.

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from chatbots.meena.model import Meena
+from chatbots.meena.ranking import with_priors
 from chatbots.meena.sampling import Sample, SampleStream, SamplingSettings, rank, sample_all
 from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 from chatbots.safety import AllowEverything, SafetyClassifier
@@ -173,16 +174,21 @@ class Responder:
             One reply per conversation, in the same order.
         """
         length = self.model.config.context_length
-        fits = [self.tokenizer.context(turns, length=length) for turns in conversations]
-        contexts = [fit.tokens for fit in fits]
-        if self.beam:
-            samples = [self.searched(context) for context in contexts]
-        else:
-            samples = sample_all(self.model, contexts, seeds, self.settings, room=self.room)
+        dropped = [self.tokenizer.context(turns, length=length).dropped for turns in conversations]
         return [
-            self.judged(drawn, turns, fit.dropped)
-            for drawn, turns, fit in zip(samples, conversations, fits, strict=True)
+            self.judged(drawn, turns, left_out)
+            for drawn, turns, left_out in zip(
+                self.samples(conversations, seeds), conversations, dropped, strict=True
+            )
         ]
+
+    def samples(self, conversations: Sequence[Sequence[str]], seeds: Sequence[int]) -> list[list[Sample]]:
+        """Draw or search for the candidates of each conversation; arguments as for `reply`."""
+        length = self.model.config.context_length
+        contexts = [self.tokenizer.context(turns, length=length).tokens for turns in conversations]
+        if self.beam:
+            return [self.searched(context) for context in contexts]
+        return sample_all(self.model, contexts, seeds, self.settings, room=self.room)
 
     def drawing(self, samples: int, temperature: float) -> Responder:
         """Create a responder with the same model and another N, from 1, and T, above 0.
@@ -209,6 +215,8 @@ class Responder:
         return choose(self._judge(samples, turns), dropped_turns=dropped)
 
     def _judge(self, samples: Sequence[Sample], turns: Sequence[str]) -> list[Candidate]:
+        if self.settings.rank_by == "mutual_information":
+            samples = with_priors(self.model, self.tokenizer, samples)
         ranked = rank(samples, self.settings.rank_by)
         texts = [self.tokenizer.decode(sample.tokens) for sample in ranked]
         unsafe = self.safety.unsafe(texts)

@@ -12,7 +12,8 @@ Source: arXiv:2001.09977, section 3.4.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count, islice
@@ -35,7 +36,11 @@ ROWS = 40
 """Number of rows drawn together on the CPU, so that their probabilities stay in a core's cache."""
 LOOKING = 4
 """Tokens after which Python waits for a GPU to see which samples have ended."""
-RankBy = Literal["per_token", "total"]
+RankBy = Literal["per_token", "total", "length_normalised", "mutual_information"]
+LENGTH_EXPONENT = 0.6
+"""Exponent of the length penalty."""
+PRIOR_WEIGHT = 0.5
+"""Weight of the prior in mutual information; 0 ranks by log P alone, 1 by pointwise mutual information."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +51,10 @@ class SamplingSettings:
         samples: N, at least 1.
         temperature: T, above 0; 1 leaves the model's distribution as it is.
         top_k: draw from this many likeliest tokens; None for all.
-        rank_by: "per_token" for log P / tokens, as the paper's table 2; "total" for log P.
+        rank_by: "per_token" for log P / tokens, as the paper's table 2; "total" for log P;
+            "length_normalised" for log P / ((5 + tokens) / 6)^0.6 (Wu et al. 2016, arXiv:1609.08144, equation
+            14); "mutual_information" for log P - 0.5 log P(response without context)
+            (Li et al. 2016, arXiv:1510.03055).
 
     Raises:
         ValueError: a number out of its range.
@@ -75,10 +83,12 @@ class Sample(NamedTuple):
     Attributes:
         tokens: the end token included, if it was reached.
         log_likelihood: log P of these tokens under the model, in nats.
+        prior: log P of these tokens given an empty conversation, in nats; NaN until it is computed.
     """
 
     tokens: tuple[int, ...]
     log_likelihood: float
+    prior: float = math.nan
 
     @property
     def per_token(self) -> float:
@@ -91,11 +101,26 @@ class Sample(NamedTuple):
         return self.tokens[-1] == Tokenizer.end
 
 
+SCORES: dict[RankBy, Callable[[Sample], float]] = {
+    "per_token": lambda sample: sample.per_token,
+    "total": lambda sample: sample.log_likelihood,
+    "length_normalised": lambda sample: (
+        sample.log_likelihood / ((5 + len(sample.tokens)) / 6) ** LENGTH_EXPONENT
+    ),
+    "mutual_information": lambda sample: sample.log_likelihood - PRIOR_WEIGHT * sample.prior,
+}
+"""The ranking functions; higher is better."""
+
+
 def rank(samples: Sequence[Sample], by: RankBy) -> list[Sample]:
-    """Sort the samples by score, best first; equal ones keep their order."""
-    return sorted(
-        samples, key=lambda sample: -(sample.per_token if by == "per_token" else sample.log_likelihood)
-    )
+    """Sort the samples by score, best first; equal ones keep their order.
+
+    Args:
+        samples: with `prior` if ranked by mutual information.
+        by: the ranking function.
+    """
+    score = SCORES[by]
+    return sorted(samples, key=lambda sample: -score(sample))
 
 
 def draw(scores: Tensor, uniforms: Tensor, *, temperature: float, top_k: int | None) -> tuple[Tensor, Tensor]:

@@ -54,34 +54,39 @@ class Adafactor(Optimizer):
         state = self.state[parameter]
         state["step"] = state.get("step", torch.tensor(0.0)) + 1
         step = int(state["step"])
-        update = gradient * running_variance(gradient, state, decay=1 - step**-0.8).rsqrt()
-        update = update / root_mean_square(update).clamp(min=1.0)
+        update = normalised(gradient, state, decay=1 - step**-0.8)
+        shrink = root_mean_square(update).clamp(min=1.0)
         scale = root_mean_square(parameter).clamp(min=SMALLEST_SCALE)
-        parameter.sub_(update * scale * rate)
+        parameter.sub_(update.mul_(scale / shrink), alpha=rate)
 
 
-def running_variance(gradient: Tensor, state: dict[str, Any], *, decay: float) -> Tensor:
-    """Running mean of squared gradients; of a matrix, as the product of its row and column means.
+def normalised(gradient: Tensor, state: dict[str, Any], *, decay: float) -> Tensor:
+    """Divide a gradient by the root of the running mean of its squares.
+
+    A matrix's mean is the product of its row and column means. It is never built: on a GPU, reading and
+    writing tensors as large as the weights takes most of a step of the optimiser.
 
     Args:
         gradient: of one parameter.
         state: stores the means.
         decay: weight of the stored mean, in [0, 1).
+
+    Returns:
+        A new tensor of the same shape.
     """
-    squared = gradient.square() + FLOOR
+    squared = gradient.square()
     if squared.dim() < 2:
-        return remember(state, "all", squared, decay)
-    rows = remember(state, "rows", squared.mean(dim=-1), decay)
-    columns = remember(state, "columns", unsharded(squared.mean(dim=-2)), decay)
+        return gradient * remember(state, "all", squared + FLOOR, decay).rsqrt()
+    rows = remember(state, "rows", squared.mean(dim=-1) + FLOOR, decay)
+    columns = remember(state, "columns", unsharded(squared.mean(dim=-2)) + FLOOR, decay)
     share = rows / rows.mean(dim=-1, keepdim=True)
-    return share.unsqueeze(-1) * columns.unsqueeze(-2)
+    return (gradient * share.rsqrt().unsqueeze(-1)).mul_(columns.rsqrt().unsqueeze(-2))
 
 
 def remember(state: dict[str, Any], name: str, new: Tensor, decay: float) -> Tensor:
     """Move the running mean of that name towards a new value, and return it."""
-    state[name] = state[name] * decay + new * (1 - decay) if name in state else new
-    mean: Tensor = state[name]
-    return mean
+    mean: Tensor = state.setdefault(name, new)
+    return mean if mean is new else mean.lerp_(new, 1 - decay)
 
 
 def unsharded(x: Tensor) -> Tensor:
@@ -90,8 +95,13 @@ def unsharded(x: Tensor) -> Tensor:
 
 
 def root_mean_square(x: Tensor) -> Tensor:
-    """Root mean square of all elements, a tensor without axes."""
-    return x.square().mean().sqrt()
+    """Root mean square of all elements, a tensor without axes.
+
+    The norms of rows come first: one norm of all elements is a thousandth off for the largest matrices.
+    """
+    rows = torch.linalg.vector_norm(x, dim=-1) if x.dim() > 1 else x
+    whole: Tensor = torch.linalg.vector_norm(rows)
+    return whole / math.sqrt(x.numel())
 
 
 OptimizerName = Literal["adafactor", "adamw"]

@@ -251,6 +251,22 @@ def test_a_context_that_leaves_is_drawn_no_further_and_the_others_are_drawn_the_
         assert [each.tokens for each in found[keys[number]]] == [each.tokens for each in expected[number]]
 
 
+def test_a_gpu_encodes_contexts_together_and_steps_keep_their_shape_whatever_their_lengths():
+    model = small_model(vocabulary_size=60, response_length=16)
+    stream = SampleStream(model, SamplingSettings(samples=5, temperature=3.0), room=3, steady=True)
+    batches = []
+    model.encoder[0].register_forward_hook(lambda module, given, result: batches.append(len(given[0])))
+
+    shapes = set()
+    for lengths in ((60, 3, 20), (3, 3, 3), (17, 40, 2)):
+        keys = stream.admit([[5, 4] * (length // 2) for length in lengths], [1, 2, 3])
+        shapes.add(stream.state.prepare())
+        stream.cancel(keys)
+
+    assert batches == [3, 3, 3]
+    assert len(shapes) == 1  # each would be recorded, which takes a quarter of a second
+
+
 def test_drawing_waits_for_a_gpu_only_every_few_tokens():
     stream = SampleStream(small_model(response_length=40), SamplingSettings(samples=5), steady=True)
     stream.admit([[5, 4], [6]], [1, 2])

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from chatbots.meena.acceleration import Recorded
+from chatbots.meena.attention import MANY_ROWS
 from chatbots.meena.config import preset
 from chatbots.meena.model import Meena
 from chatbots.meena.sampling import draw
@@ -59,6 +60,13 @@ def test_decoding_stays_on_the_models_device(model: Meena, dtype: torch.dtype, t
     scores = model.step(torch.zeros(7, dtype=torch.long, device=ELSEWHERE), state)
     state.reorder_rows(np.arange(7)[::-1].copy())
     assert (scores.device, tuple(scores.shape)) == (ELSEWHERE, (7, model.config.vocabulary_size))
+
+
+def test_many_rows_attend_in_batched_products_of_the_same_shape(model: Meena) -> None:
+    state = model.new_state(contexts=2, samples=MANY_ROWS, steady=True)
+    model.admit(state, [[5, 6, 7], [8, 9]])
+    scores = model.step(torch.zeros(2 * MANY_ROWS, dtype=torch.long, device=ELSEWHERE), state)
+    assert tuple(scores.shape) == (2 * MANY_ROWS, model.config.vocabulary_size)
 
 
 def test_a_process_takes_its_own_gpu_before_it_touches_any(monkeypatch: pytest.MonkeyPatch) -> None:

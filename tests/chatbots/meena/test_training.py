@@ -23,7 +23,12 @@ from chatbots.meena.tokenizer import Tokenizer
 from chatbots.meena.training.batching import Batches, collate, padding_share
 from chatbots.meena.training.loop import Trainer
 from chatbots.meena.training.perplexity import perplexity, shards_for
-from chatbots.meena.training.settings import Adafactor, TrainingSettings, inverse_square_root
+from chatbots.meena.training.settings import (
+    Adafactor,
+    TrainingSettings,
+    inverse_square_root,
+    root_mean_square,
+)
 from chatbots.training.checkpoint import CheckpointError, latest_checkpoint, read_weights
 from chatbots.training.running import TrainingDivergedError, cosine
 
@@ -138,6 +143,34 @@ def test_adafactor_moves_weights_as_pytorchs_own_does():
                 optimizer.step()
         torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-5)
         assert not torch.allclose(ours, torch.ones(shape).cumsum(0) * 0.1, rtol=0.01)
+
+
+def test_the_size_of_a_large_matrix_is_exact():
+    weights = torch.randn(4096, 256, generator=torch.Generator().manual_seed(0))
+    assert float(root_mean_square(weights)) == pytest.approx(
+        float(weights.double().square().mean().sqrt()), rel=1e-6
+    )
+
+
+def test_adafactor_builds_no_matrix_of_variances_and_calls_few_operations():
+    """A GPU waits for the calls, and for memory as large as the weights."""
+    weights = torch.nn.Parameter(torch.randn(64, 48))
+    optimizer = Adafactor([weights], rate=0.01)
+    for _ in range(2):
+        weights.grad = torch.randn(64, 48)
+        with torch.profiler.profile(record_shapes=True) as profiled:
+            optimizer.step()
+    views = ("unsqueeze", "as_strided", "item", "_local_scalar_dense", "is_nonzero")
+    called = [
+        event
+        for event in profiled.events()
+        if event.name.startswith("aten::")
+        and event.name.removeprefix("aten::") not in views
+        and not (event.cpu_parent and event.cpu_parent.name.startswith("aten::"))
+    ]
+    as_large = [event.name for event in called if [64, 48] in event.input_shapes]
+    assert len(as_large) <= 9, as_large
+    assert len(called) <= 32, [event.name for event in called]
 
 
 def test_adamws_rate_rises_then_falls_to_zero():
