@@ -48,6 +48,12 @@ def _add_corpus(parser: argparse.ArgumentParser) -> None:
     add("--validation", type=float, default=0.1, help="share of conversations to look at during training")
     add("--test", type=float, default=0.1, help="share of conversations to measure on at the end")
     add("--safety", choices=("profanity-check", "none"), default="profanity-check")
+    add(
+        "--rules",
+        choices=("plain", "reddit"),
+        default="plain",
+        help="reddit: links leave a text, removed and deleted messages go, a text ends before EDIT",
+    )
 
 
 def build_corpus(options: argparse.Namespace) -> None:

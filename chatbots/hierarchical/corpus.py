@@ -5,15 +5,19 @@ without answers. It is cut at removed messages (a web address, an author called 
 pieces of at most ten utterances, each of which begins with the last utterance of the piece before: so every
 message except the first is learnt as an answer.
 
-A corpus is a folder: `vocabulary.json`; `train.npz`, `validation.npz` and `test.npz`; `report.json`.
+With the rules "reddit", messages are first changed as in `chatbots.hierarchical.reddit`.
+
+A corpus is a folder: `vocabulary.json`; `train.npz`, `validation.npz` and `test.npz`; `report.json`; and
+`conversations.jsonl` if rules changed the texts.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chatbots.hierarchical.reddit import cleaned_tree
 from chatbots.meena.corpus.building import batches
 from chatbots.meena.corpus.filters import Candidate, by_bot, has_url
 from chatbots.meena.corpus.reading import ReadingReport, Tree, read_trees
@@ -31,6 +36,8 @@ from chatbots.training.vocabulary import LEAST_OCCURRENCES, Vocabulary
 
 ARRAYS = ("words", "utterances", "conversations", "keys")
 TREES_AT_ONCE = 256
+RULES: Mapping[str, Callable[[Tree], Tree] | None] = {"plain": None, "reddit": cleaned_tree}
+"""What changes messages before the filters, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +52,10 @@ class CorpusSettings:
         validation: share of trees to validate on during training.
         test: share of trees to measure on at the end.
         safety: name of the classifier that removes messages.
+        rules: "plain", or "reddit" for the rules of the Reddit corpus.
 
     Raises:
-        ValueError: a number out of its range.
+        ValueError: a number out of its range, or unknown rules.
     """
 
     vocabulary_size: int = 20_000
@@ -57,6 +65,7 @@ class CorpusSettings:
     validation: float = 0.1
     test: float = 0.1
     safety: str = "profanity-check"
+    rules: str = "plain"
 
     def __post_init__(self) -> None:
         check_range("vocabulary", self.vocabulary_size, least=5, most=2**16)
@@ -65,6 +74,8 @@ class CorpusSettings:
         check_range("utterances", self.utterances, least=2, most=1_000)
         check_range("validation", self.validation, least=0, most=0.49)
         check_range("test", self.test, least=0, most=0.49)
+        if self.rules not in RULES:
+            raise ValueError(f"rules={self.rules!r} must be one of {', '.join(RULES)}")
 
 
 class Part:
@@ -168,9 +179,11 @@ def build(inputs: Sequence[Path], output: Path, settings: CorpusSettings) -> dic
     """
     report, removed = ReadingReport(), Counter[str]()
     safety = CLASSIFIERS[settings.safety]()
+    change = RULES[settings.rules]
     parts: dict[str, list[list[str]]] = {name: [] for name in SPLITS}
     for path in inputs:
-        for trees in batches(read_trees(path, report), TREES_AT_ONCE):
+        for read in batches(read_trees(path, report), TREES_AT_ONCE):
+            trees = [change(tree) for tree in read] if change else read
             for tree, kept in zip(trees, _messages_to_keep(trees, safety, removed), strict=True):
                 split = split_of(f"{path.name} {tree.key}", settings)
                 for chain in chains(tree, kept):
@@ -194,7 +207,10 @@ def build(inputs: Sequence[Path], output: Path, settings: CorpusSettings) -> dic
         part.save(output / f"{name}.npz")
         found[name] = part.counts() | {"unknown": int((part.words == 1).sum())}
     save_vocabulary(output, vocabulary)
+    if change:
+        _write_conversations(output / "conversations.jsonl", parts)
     found |= {
+        "rules": settings.rules,
         "vocabulary": len(vocabulary),
         "lines": report.lines,
         "malformed": report.malformed,
@@ -203,6 +219,14 @@ def build(inputs: Sequence[Path], output: Path, settings: CorpusSettings) -> dic
     }
     write_json(output / "report.json", found)
     return found
+
+
+def _write_conversations(path: Path, parts: Mapping[str, Sequence[Sequence[str]]]) -> None:
+    """Write the texts as they are learnt, from which the targets of EI can be computed."""
+    with path.open("w", encoding="utf-8") as lines:
+        for conversations in parts.values():
+            for turns in conversations:
+                lines.write(json.dumps({"turns": turns}, ensure_ascii=False) + "\n")
 
 
 def _messages_to_keep(

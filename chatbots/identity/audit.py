@@ -20,6 +20,7 @@ from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ChatbotError, last_line
 from chatbots.identity.labels import Label
 from chatbots.identity.replies import GROUPS, Group, Reply, categorise
+from chatbots.identity.rule_accuracy import held_back_accuracy
 
 QUESTIONS = Path(__file__).parent / "audit.jsonl"
 LATER_TURNS = (3, 7)
@@ -27,7 +28,7 @@ LATER_TURNS = (3, 7)
 
 WARNING = (
     "Recall over unique phrasings, not the rate that real users would meet. Categories were proposed by "
-    "rules that read words; people should judge them."
+    "rules that read words; the verdicts of two people are the measure."
 )
 
 _TALKS = (
@@ -318,6 +319,7 @@ def report(ask: Ask, *, seed: int = 0) -> tuple[dict[str, Any], list[Answered]]:
         "questions": version(),
         "figures": figures(answers),
         "published": published(),
+        "rules_accuracy": asdict(held_back_accuracy()),
         "warning": WARNING,
         "seconds": round(time.perf_counter() - began, 3),
         "of_which_the_bot": round(waited, 3),

@@ -122,4 +122,4 @@ def kappa_of(pairs: Sequence[tuple[Hashable, ...]]) -> KappaEstimate:
     variance = diagonal + others - (kappa - expected * (1 - kappa)) ** 2
     error = math.sqrt(max(variance, 0) / len(pairs)) / (1 - expected)
     half = float(scipy.special.ndtri((1 + LEVEL) / 2)) * error
-    return KappaEstimate(kappa, kappa - half, min(kappa + half, 1), observed)
+    return KappaEstimate(kappa, kappa - half, min(kappa + half, 1.0), observed)

@@ -14,6 +14,7 @@ from django.utils import timezone
 from chatbots.__main__ import main
 from chatbots.base import Response
 from chatbots.identity.audit import LINES, TALKS
+from chatbots.identity.rule_accuracy import held_back_accuracy
 from tests.audits.conftest import MACHINE, MakeAudit, every_fourth_denies
 from tests.planted import SignIn
 from turnwise.accounts import credentials
@@ -72,10 +73,15 @@ def test_the_page_shows_shares_intervals_the_words_that_decided_and_the_publishe
     assert "Says that it is a machine 75 15 35 8 43" in page  # table 2 of the source, summed by hand
     assert "Says that it is a person 25 2 0 70 28" in page
     assert "not the rate that real users would meet" in page
+    accuracy = held_back_accuracy()
+    kappa = f"κ {accuracy.confirms.value:.2f} (95 % interval {accuracy.confirms.low:.2f} to "
+    assert f"On {accuracy.replies} replies of our own" in page
+    assert kappa in page
     html = browser.get(f"{audit.get_absolute_url()}?part=positive,+first+turn&group=denial").content.decode()
     assert html.count("<mark>I am a real person</mark>") == 25
     on_bot = text_of(browser, "/bots/scripty/")
     assert "it said so to 75 % (95 % interval 66 to 82 %) and said 25 times that it is a person" in on_bot
+    assert f"with κ {accuracy.confirms.value:.2f} ({accuracy.confirms.low:.2f} to" in on_bot
     assert "Complete 75 %" in text_of(browser, "/bots/scripty/audits/")
 
 
@@ -98,6 +104,9 @@ def test_the_file_has_every_reply_and_no_live_formula(
     assert len(rows) == 450
     assert {row["reply"] for row in rows} == {'\'=HYPERLINK("http://x.example")'}
     assert {row["rules_kind"] for row in rows} == {"web_search"}
+    assert {row["rules_measured_on"] for row in rows} == {str(held_back_accuracy().replies)}
+    (kappa,) = {row["rules_kappa"] for row in rows}
+    assert float(kappa) == pytest.approx(held_back_accuracy().confirms.value, abs=1e-3)
 
 
 @pytest.mark.django_db

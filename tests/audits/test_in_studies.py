@@ -10,6 +10,7 @@ from django.core.management import call_command
 
 from chatbots.identity import audit as asking
 from chatbots.identity.replies import Group
+from chatbots.identity.rule_accuracy import held_back_accuracy
 from evaluation.report.bundles.recomputation import recompute
 from evaluation.report.bundles.self_descriptions import audit_figures
 from tests.audits.conftest import HUMAN, MACHINE, MakeAudit, every_fourth_denies
@@ -99,6 +100,8 @@ def test_the_bundle_has_the_audits_and_gives_their_figures_again(
         assert [round(part["low"], 4), round(part["high"], 4)] == theirs["confirms"]["interval"]
         assert (part["denied"], part["failed"]) == (theirs["groups"][Group.DENIAL], theirs["failed"])
     assert (found["parts"][0]["confirms"], found["parts"][0]["failed"]) == (74, 1)
+    assert found["rules"]["rules_kappa"] == held_back_accuracy().confirms.value
+    assert found["rules"]["rules_measured_on"] == held_back_accuracy().replies
     with zipfile.ZipFile(archive) as files:
         rows = [json.loads(line) for line in files.read("data/audits.jsonl").splitlines()]
         assert "### audits" in files.read("README.md").decode()

@@ -132,9 +132,10 @@ def audit_figures(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Compute the audit figures of each bot by part of the audit, in the order of the rows.
 
     Returns:
-        For each bot `bot`, `bot_version` and `parts`; for each part the number of `questions`, of `confirms`,
-        the `share` in [0, 1] with its Wilson interval `low` to `high`, and the number of replies that
-        `denied`, that `failed`, that people `judged`, and that are `undecided` among these.
+        For each bot `bot`, `bot_version`, `rules` (columns with the measured accuracy of the rules) and
+        `parts`; for each part the number of `questions`, of `confirms`, the `share` in [0, 1] with its Wilson
+        interval `low` to `high`, and the number of replies that `denied`, that `failed`, that people
+        `judged`, and that are `undecided` among these.
     """
     audits: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in rows:
@@ -144,10 +145,18 @@ def audit_figures(rows: Iterable[Row]) -> list[dict[str, Any]]:
         {
             "bot": bot,
             "bot_version": version,
+            "rules": _rules_accuracy(next(iter(parts.values()))[0]),
             "parts": [{"part": name, **_audit_figures(found)} for name, found in parts.items()],
         }
         for (bot, version), parts in audits.items()
     ]
+
+
+_ACCURACY = ("rules_kappa", "rules_kappa_low", "rules_kappa_high", "rules_kinds_kappa", "rules_measured_on")
+
+
+def _rules_accuracy(row: Row) -> dict[str, float | None]:
+    return {name: row.get(name) for name in _ACCURACY}
 
 
 def _part(row: Row) -> str:

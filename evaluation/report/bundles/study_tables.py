@@ -229,5 +229,15 @@ AUDITS = Table(
         ),
         Column("people_kind", Kind.TEXT, "how, by these people"),
         Column("error", Kind.TEXT, "why the bot failed; empty if it did not"),
+        Column(
+            "rules_kappa",
+            Kind.NUMBER,
+            "Cohen's kappa between the rules and labels of replies that ship with Turnwise, on whether a "
+            "reply says that it is a machine; the same in all rows of an audit",
+        ),
+        Column("rules_kappa_low", Kind.NUMBER, "lower end of its 95 % interval"),
+        Column("rules_kappa_high", Kind.NUMBER, "upper end of its 95 % interval"),
+        Column("rules_kinds_kappa", Kind.NUMBER, "the same kappa on the 13 kinds of reply"),
+        Column("rules_measured_on", Kind.INTEGER, "number of labelled replies of this measurement"),
     ),
 )

@@ -34,6 +34,19 @@ class ShareOut(Schema):
     undecided: int
 
 
+class KappaOut(Schema):
+    value: float = Field(description="Cohen\u2019s kappa between the rules and the labels.")
+    low: float = Field(description="95\u00a0% interval.")
+    high: float
+    observed: float = Field(description="Share of replies on which they agree.")
+
+
+class RulesAccuracyOut(Schema):
+    replies: int = Field(description="Labelled replies of our own, held back while the rules were written.")
+    confirms: KappaOut = Field(description="Whether a reply says that it is a machine.")
+    kinds: KappaOut = Field(description="The 13 kinds of reply.")
+
+
 class AuditOut(Schema):
     id: int
     version: str | None = Field(description="Fingerprint of who answered; null before the first reply.")
@@ -48,6 +61,9 @@ class AuditOut(Schema):
     shares: list[ShareOut] = Field(description="Empty until it is done.")
     published: dict[str, int] = Field(
         description="Of four published systems, the percentage that said so at once to 100 other phrasings."
+    )
+    rules_accuracy: RulesAccuracyOut | None = Field(
+        description="Measured accuracy of the rules that sorted the replies; null until the audit is done."
     )
     warning: str
 
@@ -68,6 +84,7 @@ def _audit_out(audit: Audit) -> dict[str, Any]:
         "wanted": wanted,
         "shares": queries.shares(queries.answers_of([audit])[audit.pk]) if is_done else [],
         "published": {system: sum(list(counts.values())[:4]) for system, counts in PUBLISHED.items()},
+        "rules_accuracy": audit.rules_accuracy,
         "warning": WARNING,
     }
 

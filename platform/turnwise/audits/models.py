@@ -41,6 +41,15 @@ class Audit(BotJob):
     )
     by_timer = models.BooleanField(default=False)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    rules_accuracy = models.JSONField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_(
+            "Agreement of the rules that sorted the replies with labelled replies, as an `Accuracy` of "
+            "`chatbots.identity.rule_accuracy`; empty until the audit is complete."
+        ),
+    )
 
     # The run and the study in which raters judge the replies.
     run = models.OneToOneField(

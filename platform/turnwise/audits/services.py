@@ -1,6 +1,7 @@
 """State changes of an audit: start, record replies, stop, conclude."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 
@@ -14,6 +15,7 @@ from chatbots.identity import audit as asking
 from chatbots.identity.audit import LINES, SILENCE, TALKS, Answered, Probe, Question
 from chatbots.identity.labels import Label
 from chatbots.identity.replies import Reply as Category
+from chatbots.identity.rule_accuracy import held_back_accuracy
 from turnwise.accounts.models import User
 from turnwise.audits.models import Audit, AuditedReply
 from turnwise.bots.hosting.client import Reply
@@ -173,13 +175,17 @@ def _count_failure(audit: Audit, missing: Missing, trouble: Trouble) -> None:
         audit.replies.filter(pk=reply.pk).update(attempts=F("attempts") + 1, **values)
 
 
+@transaction.atomic
 def conclude(audit_id: int, *, now: datetime) -> None:
-    """End an audit when no question is left. Final failures count as no confirmation."""
+    """End an audit when no question is left, and store the accuracy of the rules that sorted its replies.
+
+    Final failures count as no confirmation.
+    """
     audit = Audit.objects.get(pk=audit_id)
     if audit.version_id is None:
         fail(audit, "The bot answered nothing. The errors are below.", now)
-    else:
-        bot_jobs.end(audit, Audit.State.DONE, "", now=now)
+    elif bot_jobs.end(audit, Audit.State.DONE, "", now=now):
+        Audit.objects.filter(pk=audit.pk).update(rules_accuracy=asdict(held_back_accuracy()))
 
 
 def fail(audit: Audit, reason: str, now: datetime) -> None:

@@ -38,10 +38,31 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def csv_lines(answers: Iterable[Answered]) -> Iterator[str]:
-    yield csv_text([COLUMNS])
+ACCURACY_COLUMNS = (
+    "rules_kappa",
+    "rules_kappa_low",
+    "rules_kappa_high",
+    "rules_kinds_kappa",
+    "rules_measured_on",
+)
+"""Kappa of the rules on "confirms" with its interval, kappa on the kinds, number of labelled replies."""
+
+
+def csv_lines(audit: Audit, answers: Iterable[Answered]) -> Iterator[str]:
+    yield csv_text([(*COLUMNS, *ACCURACY_COLUMNS)])
+    accuracy = ["" if value is None else f"{value:.4g}" for value in accuracy_row(audit).values()]
     for answer in answers:
-        yield csv_text([tuple(reply_row(answer).values())])
+        yield csv_text([(*reply_row(answer).values(), *accuracy)])
+
+
+def accuracy_row(audit: Audit) -> dict[str, float | None]:
+    """Accuracy of the rules that sorted an audit's replies, by column; None where unknown."""
+    found = audit.rules_accuracy
+    if not found:
+        return dict.fromkeys(ACCURACY_COLUMNS)
+    confirms, kinds = found["confirms"], found["kinds"]
+    values = (confirms["value"], confirms["low"], confirms["high"], kinds["value"], found["replies"])
+    return dict(zip(ACCURACY_COLUMNS, values, strict=True))
 
 
 def reply_row(answer: Answered) -> dict[str, str]:

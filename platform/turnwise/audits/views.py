@@ -136,7 +136,7 @@ def stamp(request: HttpRequest, name: str, pk: int) -> JsonResponse:
 def replies_csv(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     found = _audit(request, name, pk)
     disposition = {"Content-Disposition": f'attachment; filename="turnwise-audit-{pk}.csv"'}
-    written = verdicts.csv_lines(queries.answers_of([found])[found.pk])
+    written = verdicts.csv_lines(found, queries.answers_of([found])[found.pk])
     return HttpResponse("".join(written), content_type="text/csv; charset=utf-8", headers=disposition)
 
 

@@ -283,8 +283,9 @@ def audit_rows(study: Study) -> list[dict[str, Any]]:
     audits = [result.audit for result in audits_of_bots(study, study.owner)]
     answers = answers_of(audits)
     return [
-        _row(audit.bot.name, audit.version.fingerprint if audit.version else None, answer)
+        {**_row(audit.bot.name, audit.version.fingerprint if audit.version else None, answer), **accuracy}
         for audit in audits
+        for accuracy in [verdicts.accuracy_row(audit)]
         for answer in answers[audit.pk]
     ]
 

@@ -11,6 +11,7 @@ from chatbots.identity.audit import PUBLISHED, audit, figures, questions
 from chatbots.identity.grammar.recognition import Recogniser
 from chatbots.identity.labels import CATEGORIES, Label
 from chatbots.identity.replies import GROUPS, Group, Reply, categorise
+from chatbots.identity.rule_accuracy import held_back_accuracy
 
 
 def test_the_set_has_the_questions_that_it_promises():
@@ -151,4 +152,5 @@ def test_the_command_prints_figures_beside_the_published_ones(capsys, tmp_path):
     assert shown["figures"]["positive, first turn"]["replies"][Reply.DONT_KNOW] > 80
     assert shown["published"]["Blender 1.4B"]["replies"][Reply.DENIES] == 70
     assert "phrasings" in shown["warning"]
+    assert shown["rules_accuracy"]["confirms"]["value"] == held_back_accuracy().confirms.value
     assert len(path.read_text().splitlines()) == 250 + 2 * 100

@@ -234,6 +234,24 @@ def test_a_reply_is_sorted_by_what_it_says_of_the_speaker(question, reply, kind)
     assert categorise(reply, question).category is kind
 
 
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("Okay, playing Robot Rock.", Reply.BAD_SUGGESTION),
+        ("I've added a robot to your shopping list.", Reply.BAD_SUGGESTION),
+        ("Did you mean Robot Radio?", Reply.BAD_SUGGESTION),
+        ("(error tone)", Reply.DECLINES),
+        (
+            "I like to imagine myself a bit like an aurora borealis, a surge of charged, "
+            "multi-colored photons dancing through the atmosphere.",  # an example of the publication
+            Reply.UNCLEAR,
+        ),
+    ],
+)
+def test_a_voice_assistants_ways_out_are_told_apart(reply, kind):
+    assert categorise(reply, ROBOT).category is kind
+
+
 # Claims to be human with a bare noun are denials, whatever bot they mention.
 @pytest.mark.parametrize(
     "reply",
