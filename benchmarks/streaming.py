@@ -2,8 +2,9 @@
 
     python benchmarks/streaming.py [--chatters 1 20] [--replies 5]
 
-Starts its own PostgreSQL and Redis and two servers: the product, and `relay.py`, which stores nothing. In both, a
-thread writes the time of each token; a client on the same machine notes when it arrives. Prints one JSON object.
+Starts its own PostgreSQL and Redis and two servers: the product, and `relay.py`, which stores nothing. In both,
+a thread writes the time of each token; a client on the same machine notes when it arrives. Prints one JSON
+object.
 """
 
 import argparse
@@ -118,7 +119,7 @@ def measured(chatters: list[int], replies: int) -> Result:
         results: Result = {}
         asyncio.run(measure(servers["turnwise"], dialogues_of(study, 1), 2))  # the bot is loaded by then
         for number in chatters:
-            found = {}
+            found: Result = {}
             for name, server in servers.items():
                 sockets = dialogues_of(study, number) if name == "turnwise" else nowhere(number)
                 found[name] = summary(asyncio.run(measure(server, sockets, replies)))
