@@ -2,9 +2,9 @@
 
     python benchmarks/streaming.py [--chatters 1 20] [--replies 5]
 
-Starts its own PostgreSQL and Redis and two servers: the product, and `relay.py`, which stores nothing. In both,
-a thread writes the time of each token; a client on the same machine notes when it arrives. Prints one JSON
-object.
+Starts its own PostgreSQL and Redis and two servers: the product, and `relay.py`, which stores nothing. In
+both, a thread writes the time of each token; a client on the same machine notes when it arrives. Prints one
+JSON object.
 """
 
 import argparse

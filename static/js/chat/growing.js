@@ -15,7 +15,7 @@ const ENDS = new Set(["bot_turn", "bot_failed", "state"]);
 export class GrowingReply {
   /**
    * @param {{list: HTMLElement, botName: string, mayStop: boolean, isKnown: (position: number) => boolean,
-   *          onGrown: (reply: HTMLElement) => void, onStop: (position: number) => boolean}} options
+   *          onBegun: () => void, onGrown: (reply: HTMLElement) => void, onStop: (position: number) => boolean}} options
    *   isKnown: whether the finished turn at this position is on the page; onStop: returns whether it was sent
    */
   constructor(options) {
@@ -28,7 +28,7 @@ export class GrowingReply {
     this.button = make("button", { type: "button", class: "stop", hidden: "" }, gettext("Stop the reply"));
     this.button.addEventListener("click", () => this.stop());
     this.thinking = byId("thinking");
-    this.thinking.after(this.button);
+    byId("new-reply").after(this.button); // in the dock, as the end of a long reply is out of sight
     /** Code points, as the server counts them. @type {string[]} */
     this.characters = [];
     /** @type {Growth | null} */
@@ -49,6 +49,10 @@ export class GrowingReply {
     if (frame.type === "state" && frame.growing) this.take(frame.growing);
     if (hadFocus && !this.growth) byId("message").focus({ preventScroll: true });
     return false;
+  }
+
+  get isShown() {
+    return this.growth !== null;
   }
 
   /** Whether the reply at this position has grown on this page. @param {number} position */
@@ -87,9 +91,12 @@ export class GrowingReply {
   }
 
   show() {
-    if (!this.element.isConnected) this.options.list.append(this.element);
-    this.thinking.classList.add("thinking--growing");
-    if (this.options.mayStop) this.button.hidden = false;
+    if (!this.element.isConnected) {
+      this.options.list.append(this.element);
+      this.thinking.classList.add("thinking--growing");
+      this.button.hidden = !this.options.mayStop;
+      this.options.onBegun();
+    }
     this.options.onGrown(this.element);
   }
 

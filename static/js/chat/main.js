@@ -103,6 +103,7 @@ class Chat {
       botName: this.page.dataset.botName ?? "",
       mayStop,
       isKnown: (position) => this.list.element(position) !== null,
+      onBegun: () => this.render(),
       onGrown: (reply) => this.follower.grown(reply),
       onStop: (position) => this.connection.send({ type: "stop", position }),
     });
@@ -335,7 +336,7 @@ class Chat {
     this.composer.unlock(maySend);
     if (!known.progress) return;
     const isWriting = this.company ? this.company.isWriting(known.progress) : known.progress.thinking;
-    this.alerts.showThinking(isTryingAgain || isWriting, known.isStarting);
+    this.alerts.showThinking(isTryingAgain || isWriting, known.isStarting && !this.growing.isShown);
     this.company?.show(known.company);
     setText(byId("hint"), hintOf(this.work, this.labels, this.composer));
     this.showFinish(mode);
