@@ -8,7 +8,7 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from playwright.async_api import WebSocketRoute, expect
 
-from chatbots.hosting.response_checks import MAX_RESPONSE_CHARS
+from chatbots.hosting.response_checks import clean_text
 from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_nothing_lost import Line
 from tests.chatbots.growing import EMOJI, LONG
@@ -19,7 +19,7 @@ from turnwise.studies.models import ReplyDisplay, Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-WHOLE = LONG[:MAX_RESPONSE_CHARS].strip()
+WHOLE = clean_text(LONG).strip()
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 TOP = "document.querySelector('.turn--bot:last-child, .is-growing').getBoundingClientRect().top"
 
