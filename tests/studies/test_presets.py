@@ -15,12 +15,13 @@ from tests.planted import SignIn, computed, talked
 from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
+from turnwise.exports.bundle import describe_study
 from turnwise.reports.drilldown import published_of
 from turnwise.studies.asks import UNDER_EACH_REPLY, About, AskSpec, Moment
-from turnwise.studies.models import Study
+from turnwise.studies.models import ReplyDisplay, Study
 from turnwise.studies.presets import PRESETS, Preset
 from turnwise.studies.services import save_study
-from turnwise.studies.tasks import tasks
+from turnwise.studies.tasks import task_of, tasks
 
 
 def sent(page: str) -> dict[str, str]:
@@ -196,6 +197,42 @@ def test_the_analysis_is_declared_by_the_api(rex: User) -> None:
 
     study = Study.objects.get(code=made.json()["code"])
     assert {name: getattr(study, name) for name in plan} == plan
+
+
+TALK = {"reply_display": "fixed_pace", "reply_pace": 45, "may_stop_replies": True}
+
+
+def test_how_replies_appear_is_chosen_by_the_api_and_in_the_bundle(rex: User) -> None:
+    made = called(rex, "POST", "/api/studies", {"title": "By API", "preset": "meena-interactive"} | TALK)
+
+    study = Study.objects.get(code=made.json()["code"])
+    assert {name: getattr(study, name) for name in TALK} == TALK
+    assert TALK.items() <= describe_study(study)["protocol"].items()
+    assert task_of(study).protocol(study)["Replies appear"] == (
+        "At the same pace for all bots, 45 characters per second; workers can stop them"
+    )
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [{"reply_display": "slowly"}, {"reply_pace": 5}, {"reply_pace": 2001}, {"may_stop_replies": "maybe"}],
+)
+def test_the_api_refuses_an_unknown_way_in_which_replies_appear(rex: User, sent: dict[str, object]) -> None:
+    made = called(rex, "POST", "/api/studies", {"title": "By API", "preset": "meena-interactive"} | sent)
+
+    assert made.status_code == 422
+    assert not Study.objects.filter(title="By API").exists()
+
+
+def test_the_api_refuses_growing_replies_where_nobody_talks_with_chatbots(rex: User) -> None:
+    made = called(rex, "POST", "/api/studies", {"title": "By API", "task": "judging"} | TALK)
+
+    assert made.status_code == 422
+    assert "Nobody talks with chatbots in it" in made.content.decode()
+
+
+def test_every_preset_shows_replies_when_they_are_complete() -> None:
+    assert {preset.study().reply_display for preset in PRESETS} == {ReplyDisplay.WHEN_DONE}
 
 
 @pytest.mark.parametrize("task", [task.key for task in tasks()])

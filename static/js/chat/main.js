@@ -15,6 +15,7 @@ import { showConnection, showProgress, showSaved, writing } from "../kit/status.
 import { partsOf, subjectOf } from "../kit/subjects.js";
 import { Alerts } from "./alerts.js";
 import { Company } from "./company.js";
+import { GrowingReply } from "./growing.js";
 import { Labels } from "./labels.js";
 import { Follower } from "./scroll.js";
 import { TurnList } from "./turns.js";
@@ -24,7 +25,8 @@ import { Work } from "./work.js";
 /**
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {import("./asks.js").Ask} Ask
- * @typedef {{socket: string, asks: Ask[], max_chars: number, dialogue: string, person: boolean, notes_typing: boolean, disclosed: boolean}} Settings
+ * @typedef {{socket: string, asks: Ask[], max_chars: number, dialogue: string, person: boolean, notes_typing: boolean, disclosed: boolean,
+ *            may_stop: boolean}} Settings
  */
 
 const REPLIES = new Set(["bot_turn", "partner_turn"]);
@@ -58,6 +60,7 @@ class Chat {
       onVote: (position, ask, key, value) => this.vote(subjectOf(position, ask), { [key]: value }),
       onShown: (turn, element) => this.labels.meet(turn, element),
     });
+    this.growing = this.makeGrowing(settings.may_stop);
     this.composer = new Composer(
       { form: byId("composer"), box: byId("message"), send: byId("send"), count: byId("count") },
       {
@@ -90,6 +93,19 @@ class Chat {
       onTyping: () => void this.connection.send({ type: "typing" }),
       onChange: () => this.render(),
       onEnd: () => this.alerts.askToEnd(() => this.end("end_alone")),
+    });
+  }
+
+  /** @param {boolean} mayStop */
+  makeGrowing(mayStop) {
+    return new GrowingReply({
+      list: byId("turns"),
+      botName: this.page.dataset.botName ?? "",
+      mayStop,
+      isKnown: (position) => this.list.element(position) !== null,
+      onBegun: () => this.render(),
+      onGrown: (reply) => this.follower.grown(reply),
+      onStop: (position) => this.connection.send({ type: "stop", position }),
     });
   }
 
@@ -133,6 +149,7 @@ class Chat {
     if (frame.type === "are_you_there") return void this.connection.send({ type: "here" });
     if (frame.type === "partner_typing") return this.company?.typed();
     if (frame.to) return this.leave(frame.to);
+    if (this.growing.hear(frame)) return;
     const { work } = this;
     const isFirst = work.known.progress === null;
     work.hear(frame);
@@ -163,6 +180,7 @@ class Chat {
       this.labels.offerQuestion();
     }
     if (isFirst) return this.begin();
+    if (isReply && this.growing.hasShown(frame.turn.position)) return this.follower.completed(this.list.element(frame.turn.position));
     if (isReply || ["turn_saved", "bot_failed"].includes(frame.type)) {
       this.follower.added(isReply ? this.list.element(frame.turn.position) : null);
     }
@@ -318,7 +336,7 @@ class Chat {
     this.composer.unlock(maySend);
     if (!known.progress) return;
     const isWriting = this.company ? this.company.isWriting(known.progress) : known.progress.thinking;
-    this.alerts.showThinking(isTryingAgain || isWriting, known.isStarting);
+    this.alerts.showThinking(isTryingAgain || isWriting, known.isStarting && !this.growing.isShown);
     this.company?.show(known.company);
     setText(byId("hint"), hintOf(this.work, this.labels, this.composer));
     this.showFinish(mode);

@@ -1,5 +1,7 @@
 /** Follows the conversation, unless the reader has scrolled up; then offers a way down. */
 
+import { isInView } from "../kit/sight.js";
+
 const NEAR_PX = 160;
 const TOP_PX = 80; // what sticks to the top, and some air
 
@@ -22,6 +24,17 @@ export class Follower {
   added(reply) {
     if (this.isFollowing) this.toStart(reply);
     else if (reply) this.button.hidden = false;
+  }
+
+  /** Call after a reply has grown: to its end, until its beginning is at the top. @param {HTMLElement} reply */
+  grown(reply) {
+    if (this.isFollowing && reply.getBoundingClientRect().top > TOP_PX) this.toStart(reply);
+  }
+
+  /** Call when a reply that grew is complete: whoever reads it is left alone. @param {HTMLElement | null} reply */
+  completed(reply) {
+    if (this.isFollowing) this.toStart(reply);
+    else if (reply) this.button.hidden = isInView(reply);
   }
 
   /** To the end of the page, unless that would hide where this begins. @param {HTMLElement | null} reply */

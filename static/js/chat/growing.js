@@ -1,0 +1,118 @@
+/** A reply that is shown while the chatbot writes it. The finished turn takes its place. */
+
+import { byId, make } from "../kit/dom.js";
+import { gettext } from "../kit/gettext.js";
+
+/**
+ * @typedef {import("../kit/outbox.js").Frame} Frame
+ * @typedef {{position: number, stream: string, offset: number, text: string}} Growth
+ *   offset: code points of the known text that stay; stream: which of several writers, if two processes answer
+ */
+
+/** Frames after which nothing grows any more. */
+const ENDS = new Set(["bot_turn", "bot_failed", "state"]);
+
+export class GrowingReply {
+  /**
+   * @param {{list: HTMLElement, botName: string, mayStop: boolean, isKnown: (position: number) => boolean,
+   *          onBegun: () => void, onGrown: (reply: HTMLElement) => void, onStop: (position: number) => boolean}} options
+   *   isKnown: whether the finished turn at this position is on the page; onStop: returns whether it was sent
+   */
+  constructor(options) {
+    this.options = options;
+    this.node = document.createTextNode("");
+    const who = make("span", { class: "visually-hidden" }, `${options.botName}: `);
+    const text = make("p", { class: "turn__text", dir: "auto" });
+    text.append(this.node);
+    this.element = make("li", { class: "turn turn--bot is-growing", "aria-busy": "true" }, who, text);
+    this.button = make("button", { type: "button", class: "stop", hidden: "" }, gettext("Stop the reply"));
+    this.button.addEventListener("click", () => this.stop());
+    this.thinking = byId("thinking");
+    byId("new-reply").after(this.button); // in the dock, as the end of a long reply is out of sight
+    /** Code points, as the server counts them. @type {string[]} */
+    this.characters = [];
+    /** @type {Growth | null} */
+    this.growth = null;
+    /** The position of the last reply that grew here. */
+    this.last = -1;
+  }
+
+  /** Takes what is about a reply that grows; returns whether that was all. @param {Frame} frame */
+  hear(frame) {
+    if (frame.type === "bot_text") {
+      this.take(/** @type {any} */ (frame));
+      return true;
+    }
+    if (!ENDS.has(frame.type)) return false;
+    const hadFocus = document.activeElement === this.button;
+    this.end();
+    if (frame.type === "state" && frame.growing) this.take(frame.growing);
+    if (hadFocus && !this.growth) byId("message").focus({ preventScroll: true });
+    return false;
+  }
+
+  get isShown() {
+    return this.growth !== null;
+  }
+
+  /** Whether the reply at this position has grown on this page. @param {number} position */
+  hasShown(position) {
+    return this.last === position;
+  }
+
+  /** @param {Growth} growth */
+  take(growth) {
+    const { position, stream, offset, text } = growth;
+    if (this.options.isKnown(position)) return;
+    if (this.growth && this.growth.position === position && this.growth.stream !== stream) return;
+    if (this.growth?.position !== position) this.end();
+    // After a part that was missed, the page waits for the finished reply.
+    if (offset > this.characters.length || this.has(offset, text)) return;
+    this.write(offset, text);
+    this.growth = growth;
+    this.last = position;
+    this.show();
+  }
+
+  /** Whether this part is shown already, as one that was sent before the state was read. @param {number} offset @param {string} text */
+  has(offset, text) {
+    const added = [...text];
+    const end = offset + added.length;
+    return added.length > 0 && end <= this.characters.length && this.characters.slice(offset, end).join("") === text;
+  }
+
+  /** @param {number} offset @param {string} text */
+  write(offset, text) {
+    const isMore = offset === this.characters.length;
+    this.characters.length = offset;
+    for (const character of text) this.characters.push(character);
+    if (isMore) this.node.appendData(text);
+    else this.node.data = this.characters.join("");
+  }
+
+  show() {
+    if (!this.element.isConnected) {
+      this.options.list.append(this.element);
+      this.thinking.classList.add("thinking--growing");
+      this.button.hidden = !this.options.mayStop;
+      this.options.onBegun();
+    }
+    this.options.onGrown(this.element);
+  }
+
+  stop() {
+    if (this.growth && this.button.ariaDisabled !== "true" && this.options.onStop(this.growth.position)) {
+      this.button.ariaDisabled = "true";
+    }
+  }
+
+  end() {
+    this.element.remove();
+    this.node.data = "";
+    this.characters = [];
+    this.growth = null;
+    this.button.hidden = true;
+    this.button.ariaDisabled = "false";
+    this.thinking.classList.remove("thinking--growing");
+  }
+}
