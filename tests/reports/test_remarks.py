@@ -149,13 +149,13 @@ def test_only_finished_conversations_are_counted_and_each_reply_once(
     assert recompute(tmp_path / "bundle.zip").differences == []
 
 
-def test_a_study_without_remarks_says_nothing_of_them(short: Study) -> None:
+def test_a_study_without_remarks_shows_none(short: Study) -> None:
     talked(short, PLAIN)
 
     assert "remarks" not in figures(computed(short))["course"]["bots"][0]
 
 
-def test_readers_of_conversations_have_them_counted_by_turn(
+def test_remarks_on_judged_conversations_are_counted_by_turn(
     make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     talked(make_study(min_turns=4, max_turns=8), PLAIN).turn_set.filter(position=4).update(
