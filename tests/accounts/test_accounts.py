@@ -18,7 +18,7 @@ from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.studies.models import Study
 
 
-def test_the_first_admin_is_made_once_and_can_sign_in(db: None) -> None:
+def test_the_first_admin_is_created_once_and_can_sign_in(db: None) -> None:
     made = create_first_admin()
 
     assert made
@@ -27,7 +27,7 @@ def test_the_first_admin_is_made_once_and_can_sign_in(db: None) -> None:
 
 
 @pytest.mark.usefixtures("one_minute")
-def test_guessing_passwords_is_slowed_down(db: None) -> None:
+def test_password_guesses_are_rate_limited(db: None) -> None:
     client = Client(REMOTE_ADDR="198.51.100.8")
     guess = {"username": "admin", "password": "guess"}
     statuses = [client.post("/sign-in/", guess).status_code for _ in range(11)]
@@ -43,7 +43,7 @@ def ten_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("one_minute", "ten_attempts")
-def test_a_password_guesser_with_many_addresses_is_slowed_down_by_name(db: None) -> None:
+def test_password_guesses_from_many_addresses_are_rate_limited_by_name(db: None) -> None:
     guess = {"username": "admin", "password": "guess"}
     guessers = [Client(REMOTE_ADDR=f"198.51.100.{n}") for n in range(2)]
     statuses = [guesser.post("/sign-in/", guess).status_code for guesser in guessers for _ in range(5)]
@@ -63,7 +63,7 @@ def with_password(rex: User) -> User:
 
 
 @pytest.mark.usefixtures("one_minute")
-def test_however_a_name_is_written_its_attempts_count_together(with_password: User) -> None:
+def test_attempts_with_all_spellings_of_a_name_count_together(with_password: User) -> None:
     ways = [
         "rex",
         " rex",
@@ -169,7 +169,7 @@ def test_nobody_signs_in_while_attempts_cannot_be_counted(rex: User) -> None:
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_no_resume_code_is_looked_at_while_attempts_cannot_be_counted(study: Study) -> None:
+def test_no_resume_code_is_accepted_while_attempts_cannot_be_counted(study: Study) -> None:
     code = enter(study).resume_code
 
     response = Client().post(f"/s/{study.code}/resume/", {"code": code})
@@ -187,7 +187,7 @@ def test_workers_still_get_in_while_attempts_cannot_be_counted(study: Study) -> 
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_an_upload_that_cannot_be_kept_says_why(rex: User) -> None:
+def test_an_upload_that_cannot_be_stored_names_the_reason(rex: User) -> None:
     client = Client()
     client.force_login(rex)
     file = SimpleUploadedFile("set.jsonl", b'{"turns": ["Hi!"]}')
@@ -200,7 +200,7 @@ def test_an_upload_that_cannot_be_kept_says_why(rex: User) -> None:
     assert "Redis does not answer" in response.content.decode()
 
 
-def test_the_admin_s_sign_in_is_ours(db: None) -> None:
+def test_the_django_admin_uses_our_sign_in_page(db: None) -> None:
     response = Client().get("/admin/", follow=True)
 
     assert response.redirect_chain[-1][0].startswith("/sign-in/")
@@ -216,7 +216,7 @@ def test_researchers_do_not_enter_the_admin(rex: User) -> None:
     assert "You cannot do that here" in response.content.decode()
 
 
-def test_another_user_s_study_is_explained_as_not_found(study: Study, mallory: User) -> None:
+def test_a_study_of_another_user_is_not_found(study: Study, mallory: User) -> None:
     client = Client()
     client.force_login(mallory)
 
@@ -228,14 +228,14 @@ def test_another_user_s_study_is_explained_as_not_found(study: Study, mallory: U
     assert study.title not in response.content.decode()
 
 
-def test_signed_out_visitors_are_told_about_links(db: None) -> None:
+def test_signed_out_visitors_read_about_study_links(db: None) -> None:
     page = Client().get("/no/such/page/").content.decode()
 
     assert "open the link you were given" in page
     assert "belongs to somebody else" not in page
 
 
-def test_somebody_switched_off_or_unknown_sees_nothing(study: Study, rex: User) -> None:
+def test_deactivated_and_unknown_users_see_nothing(study: Study, rex: User) -> None:
     rex.is_active = False
 
     assert not visible_to(rex, Study.objects.all(), owner="owner").exists()

@@ -88,7 +88,7 @@ def test_invalid_invitations_are_refused_with_an_explanation(
     assert Colleague.objects.filter(ended_at=None).count() == 1
 
 
-def test_links_cannot_be_tried_without_bound(ada: User) -> None:
+def test_attempts_with_invitation_links_are_rate_limited(ada: User) -> None:
     cache.clear()
     browser = Client(REMOTE_ADDR="192.0.2.7")
 

@@ -30,7 +30,7 @@ def recorded_actions(page: str) -> list[tuple[str, str]]:
     return re.findall(r'<td><a href="\?name=[^"]*">([^<]*)</a></td><td>([^<]*)</td>', page)
 
 
-def test_somebody_joins_with_a_password_for_one_time(ada: User, sign_in: SignIn) -> None:
+def test_a_new_user_joins_with_a_one_time_password(ada: User, sign_in: SignIn) -> None:
     page = sign_in(ada).post(PEOPLE, {"name": "nina", "role": "researcher"}).content.decode()
     password = password_in(page)
     nina = User.objects.get(username="nina")
@@ -98,7 +98,7 @@ def test_a_deactivated_user_loses_access_immediately_and_can_return(
     assert (rex.is_superuser, rex.is_staff, rex.is_active) == (False, False, True)
 
 
-def test_a_lost_password_is_replaced_for_one_time(ada: User, rex: User, sign_in: SignIn) -> None:
+def test_a_lost_password_is_replaced_by_a_one_time_password(ada: User, rex: User, sign_in: SignIn) -> None:
     browser = sign_in(rex)
 
     page = sign_in(ada).post(reverse("accounts:change_person", args=[rex.pk]), {"what": "password"})

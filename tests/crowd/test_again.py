@@ -95,7 +95,7 @@ def says(response: Any) -> str:
     return " ".join(response.content.decode().split())
 
 
-def test_a_study_takes_people_once_unless_it_says_otherwise(study: Study) -> None:
+def test_a_study_admits_a_person_once_by_default(study: Study) -> None:
     client = Client()
     begin(client, study)
     talk(study, [(True, True)] * 7)
@@ -385,7 +385,7 @@ def test_the_refusal_is_in_the_language_of_the_study(
 @pytest.mark.parametrize(
     ("language", "sentence"), [("zh", "每个聊天机器人各谈过一次"), ("ar", "مرة مع كل منها")]
 )
-def test_a_worker_who_talked_with_every_chatbot_is_told_so(
+def test_a_worker_who_talked_with_every_chatbot_gets_an_explanation(
     make_study: MakeStudy, language: str, sentence: str
 ) -> None:
     study = make_study(min_turns=2, max_turns=8, languages=[language], re_entry="per_bot")
@@ -412,7 +412,7 @@ def test_only_chatbot_conversation_studies_allow_re_entry(make_study: MakeStudy)
         make_study(task="two_people", **TWICE)
 
 
-def test_participants_say_which_time_it_was_and_the_flags_of_all_times(
+def test_the_list_of_participants_numbers_participations_and_shows_all_flags(
     twice: Study, make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
     _first, second = twice_done(Client(), twice)

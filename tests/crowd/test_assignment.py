@@ -44,7 +44,7 @@ def assign_at_once(participations: list[Participation]) -> list[str]:
         return list(pool.map(one, participations))
 
 
-def test_fifty_who_enter_at_once_are_spread_exactly_by_target(make_study: MakeStudy) -> None:
+def test_fifty_simultaneous_workers_are_spread_exactly_by_target(make_study: MakeStudy) -> None:
     study = make_study({"big": 20, "middle": 10, "small": 5})
 
     outcome = Counter(assign_at_once([enter(study) for _ in range(50)]))
@@ -52,7 +52,7 @@ def test_fifty_who_enter_at_once_are_spread_exactly_by_target(make_study: MakeSt
     assert outcome == {"big": 20, "middle": 10, "small": 5, "study_full": 15}
 
 
-def test_bots_fill_evenly_while_there_is_room(make_study: MakeStudy) -> None:
+def test_bots_fill_evenly_while_places_are_free(make_study: MakeStudy) -> None:
     study = make_study({"one": 100, "two": 100})
 
     outcome = Counter(assign_at_once([enter(study) for _ in range(20)]))
@@ -137,7 +137,7 @@ def test_one_person_without_cookies_cannot_fill_the_last_places(make_study: Make
         started("203.0.113.6")
 
 
-def test_a_class_behind_one_address_is_spread_evenly_all_the_same(make_study: MakeStudy) -> None:
+def test_workers_behind_one_address_are_spread_evenly(make_study: MakeStudy) -> None:
     study = make_study({"one": 100, "two": 100})
     Participation.objects.bulk_create(
         [
@@ -156,7 +156,7 @@ def test_a_class_behind_one_address_is_spread_evenly_all_the_same(make_study: Ma
     assert outcome == {"one": 10, "two": 10}
 
 
-def test_a_place_is_of_the_study_that_its_worker_takes_part_in(make_study: MakeStudy) -> None:
+def test_a_place_belongs_to_the_study_of_its_worker(make_study: MakeStudy) -> None:
     here, elsewhere = make_study(), make_study(title="Another")
     place = assign(enter(here).pk)
     assert place.study_id == here.pk

@@ -149,14 +149,14 @@ def test_a_mistyped_resume_code_can_be_corrected_where_it_was_typed(study: Study
     assert "autofocus" in box[0]  # the box is far below the fold on a phone
 
 
-def test_a_worker_who_did_not_agree_is_led_to_the_checkbox(study: Study) -> None:
+def test_without_consent_the_page_leads_to_the_checkbox(study: Study) -> None:
     page = Client().post(f"/s/{study.code}/consent/", {"consent": "1"}).content.decode()
 
     assert re.search(r'<input type="checkbox" id="agree"[^>]* autofocus', page)
 
 
 @pytest.mark.usefixtures("one_minute")
-def test_guessing_resume_codes_is_slowed_down(study: Study) -> None:
+def test_guesses_of_resume_codes_are_rate_limited(study: Study) -> None:
     client = Client(REMOTE_ADDR="198.51.100.7")
     statuses = [
         client.post(f"/s/{study.code}/resume/", {"code": "AAAAA-AAAAA"}).status_code for _ in range(21)
@@ -202,7 +202,7 @@ def test_using_a_panel_id_first_without_work_does_not_lock_out_its_owner(study: 
     assert thief.get(f"/s/{study.code}/chat/").status_code == 401
 
 
-def test_a_worker_whose_browser_never_got_the_answer_may_agree_once_more(study: Study) -> None:
+def test_a_lost_answer_to_the_consent_form_can_be_requested_again(study: Study) -> None:
     """As after a second click on the button, or a line that broke."""
     first, second = Client(), Client()
     agree(first, study, PROLIFIC)
@@ -259,7 +259,7 @@ def test_a_worker_of_two_studies_keeps_both_in_one_browser(make_study: MakeStudy
     assert Worker.objects.count() == 1
 
 
-def test_the_next_worker_on_a_shared_computer_begins_anew(study: Study) -> None:
+def test_the_next_worker_on_a_shared_computer_starts_a_new_session(study: Study) -> None:
     client = Client()
     agree(client, study, "PROLIFIC_PID=wanda")
 
@@ -273,7 +273,7 @@ def test_the_next_worker_on_a_shared_computer_begins_anew(study: Study) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "instructions/", "chat/", "thanks/"])
-def test_an_unknown_study_says_so(db: None, path: str) -> None:
+def test_an_unknown_study_gets_an_explanation(db: None, path: str) -> None:
     response = Client().get(f"/s/nosuchcode/{path}")
 
     assert response.status_code == 404
@@ -281,7 +281,7 @@ def test_an_unknown_study_says_so(db: None, path: str) -> None:
 
 
 @pytest.mark.parametrize("other", ["write/start", "judge/start"])
-def test_a_conversation_study_begins_no_other_work(study: Study, other: str) -> None:
+def test_a_conversation_study_starts_no_other_work(study: Study, other: str) -> None:
     client = Client()
     agree(client, study)
     client.post(f"/s/{study.code}/start/")
@@ -289,7 +289,7 @@ def test_a_conversation_study_begins_no_other_work(study: Study, other: str) -> 
     assert client.post(f"/s/{study.code}/{other}/").status_code == 404
 
 
-def test_a_judging_study_begins_no_conversation(make_queue: MakeQueue) -> None:
+def test_a_judging_study_starts_no_conversation(make_queue: MakeQueue) -> None:
     study = make_queue(1)
     client = Client()
     agree(client, study)
@@ -298,7 +298,7 @@ def test_a_judging_study_begins_no_conversation(make_queue: MakeQueue) -> None:
     assert client.post(f"/s/{study.code}/start/").status_code == 404
 
 
-def test_a_closed_study_lets_nobody_new_in(study: Study) -> None:
+def test_a_closed_study_admits_no_new_worker(study: Study) -> None:
     set_state(study.pk, Study.State.CLOSED)
     client = Client()
 
@@ -379,7 +379,7 @@ def test_a_full_study_says_so_at_the_start(make_study: MakeStudy) -> None:
 
 @pytest.mark.parametrize("cookie", ["", "forged", "eyJ3b3JrZXIiOjF9:1abc:def"])
 @pytest.mark.parametrize("path", ["instructions/", "chat/", "thanks/"])
-def test_a_forged_session_is_refused_in_plain_words(study: Study, path: str, cookie: str) -> None:
+def test_a_forged_session_is_refused_with_an_explanation(study: Study, path: str, cookie: str) -> None:
     client = Client()
     client.cookies[COOKIE] = cookie
 
@@ -389,7 +389,7 @@ def test_a_forged_session_is_refused_in_plain_words(study: Study, path: str, coo
     assert "your work is safe" in response.content.decode()
 
 
-def test_the_completion_code_comes_after_the_end_only(study: Study) -> None:
+def test_the_completion_code_is_shown_only_at_the_end(study: Study) -> None:
     client = Client()
     agree(client, study)
     client.post(f"/s/{study.code}/start/")

@@ -77,11 +77,11 @@ def test_workers_read_all_texts_formatted(study: Study, sign_in: SignIn, rex: Us
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_hostile_gets_through(text: str) -> None:
+def test_hostile_markup_is_removed(text: str) -> None:
     assert_harmless(markdown(text))
 
 
-def test_plain_texts_look_as_they_did() -> None:
+def test_plain_texts_look_the_same() -> None:
     assert markdown("One\r\ntwo\r\n\r\n    Three [name] & <b>") == (
         "<p>One<br>\ntwo</p>\n<p>Three [name] &amp; &lt;b&gt;</p>"
     )

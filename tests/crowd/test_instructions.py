@@ -72,7 +72,7 @@ def test_every_set_of_a_study_of_pairs_is_explained(rex: User) -> None:
         ("pairs", About.PAIR, ("preference", "preferences"), "About two side by side"),
     ],
 )
-def test_sets_of_questions_about_the_same_have_each_a_heading_of_its_own(
+def test_question_sets_about_the_same_subject_have_separate_headings(
     rex: User, task: str, about: About, sets: tuple[str, str], heading: str
 ) -> None:
     one, both = (asking(rex, *[AskSpec(key, about) for key in keys], task=task) for keys in (sets[:1], sets))
@@ -88,7 +88,7 @@ def test_sets_of_questions_about_the_same_have_each_a_heading_of_its_own(
     assert headings(both) == [f"{heading}, set 1 of 2", f"{heading}, set 2 of 2"]
 
 
-def test_an_example_says_nothing_of_a_question_that_its_author_left_out(rex: User) -> None:
+def test_an_example_omits_questions_that_its_author_left_out(rex: User) -> None:
     study = asking(rex, AskSpec("likert", About.DIALOGUE))
     Study.objects.filter(pk=study.pk).update(state=Study.State.OPEN)  # its queue may be empty here
     client = Client()
@@ -117,7 +117,7 @@ def test_a_closed_study_does_not_link_to_the_same_page(study: Study) -> None:
         ("likert", "answer up to 6 short questions about each of them as a whole."),
     ],
 )
-def test_only_where_a_part_is_marked_the_instructions_of_judges_speak_of_it(
+def test_instructions_of_readers_mention_a_marked_part_only_if_there_is_one(
     make_queue: MakeQueue, key: str, says: str
 ) -> None:
     study, client = make_queue(question_set=key), Client()

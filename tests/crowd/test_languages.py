@@ -34,7 +34,7 @@ ARABIC, CHINESE, ENGLISH = "الموافقة", "知情同意", "Your consent"
         (["x" * 10, "ar"], "*, \x00;q=9", "ar"),
     ],
 )
-def test_pages_speak_the_language_of_the_study(languages: list[str], browser: str, spoken: str) -> None:
+def test_pages_are_in_the_language_of_the_study(languages: list[str], browser: str, spoken: str) -> None:
     request = RequestFactory().get("/", headers={"Accept-Language": browser})
 
     assert language_of_pages(Study(languages=languages), request) == (spoken if languages else "en")
@@ -56,7 +56,7 @@ def test_the_first_page_and_a_refusal(client: Client, make_study: MakeStudy) -> 
     assert "这里没有研究" in unknown.text
 
 
-def test_researchers_stay_with_english(
+def test_staff_pages_stay_in_english(
     client: Client, make_study: MakeStudy, rex: User, sign_in: Callable[[User], Client]
 ) -> None:
     study = make_study(languages=["ar"])
@@ -68,7 +68,7 @@ def test_researchers_stay_with_english(
     assert not re.search("[\u0600-\u06ff]", page.text)
 
 
-def test_a_form_without_its_token_is_refused_in_the_browsers_language(make_study: MakeStudy) -> None:
+def test_a_form_without_csrf_token_is_refused_in_the_browsers_language(make_study: MakeStudy) -> None:
     study = make_study(languages=["zh"])
     strict = Client(enforce_csrf_checks=True)
 
@@ -78,7 +78,7 @@ def test_a_form_without_its_token_is_refused_in_the_browsers_language(make_study
     assert "请再试一次" in answer.text
 
 
-def test_scripts_bring_their_texts_along() -> None:
+def test_scripts_get_their_translated_texts() -> None:
     with override("ar"):
         page = module(Context(), "js/lobby/main.js")
     english = module(Context(), "js/lobby/main.js")
@@ -88,7 +88,7 @@ def test_scripts_bring_their_texts_along() -> None:
     assert "texts" not in english
 
 
-async def test_a_socket_speaks_the_language_of_its_page(make_study: MakeStudy, open_tab: OpenTab) -> None:
+async def test_a_socket_answers_in_the_language_of_its_page(make_study: MakeStudy, open_tab: OpenTab) -> None:
     study = await sync_to_async(make_study)(languages=["ar"])
     dialogue = await sync_to_async(start_dialogue)(study)
     english = await open_tab(dialogue)

@@ -93,7 +93,7 @@ def test_each_outcome_earns_its_pay(
     assert entries(own) == {"promised": Decimal("3.00")} | earned
 
 
-def test_a_promise_holds_though_the_pay_changes(study: Study) -> None:
+def test_promised_pay_stays_if_the_pay_changes(study: Study) -> None:
     own = enter(study)
     place = assign(own.pk)
     Study.objects.filter(pk=study.pk).update(pay_amount=1)
@@ -103,7 +103,7 @@ def test_a_promise_holds_though_the_pay_changes(study: Study) -> None:
     assert entries(own)["earned"] == Decimal("3.00")
 
 
-def test_ending_twice_earns_once(study: Study) -> None:
+def test_ending_twice_pays_once(study: Study) -> None:
     own = worked(study, 4, Outcome.COMPLETE)
 
     complete(own.assignment.pk, Outcome.COMPLETE, now=timezone.now())
@@ -112,7 +112,7 @@ def test_ending_twice_earns_once(study: Study) -> None:
     assert set(entries(own)) == {"promised", "earned"}
 
 
-def test_without_pay_and_in_rehearsals_nothing_is_entered(study: Study, make_study: MakeStudy) -> None:
+def test_unpaid_studies_and_rehearsals_have_no_ledger_entries(study: Study, make_study: MakeStudy) -> None:
     unpaid, rehearsal = make_study(title="Unpaid"), make_study(title="Again", pay_amount=Decimal(2))
     Study.objects.filter(pk=rehearsal.pk).update(rehearsal_of=study)
     for each in (unpaid, rehearsal):
@@ -131,7 +131,7 @@ def test_the_database_refuses_to_change_an_entry(study: Study, change: str) -> N
         PayEntry.objects.all().delete()
 
 
-def test_nobody_can_be_paid_twice_for_one_participation(study: Study, rex: User) -> None:
+def test_one_participation_is_paid_at_most_once(study: Study, rex: User) -> None:
     own = worked(study, 4, Outcome.COMPLETE)
 
     assert ledger.pay(study, total=Decimal("3.00"), by=rex) == 1
@@ -190,7 +190,7 @@ def test_cost_forecast_and_hourly_rate(study: Study) -> None:
     assert found.forecast == Decimal("33.33")  # 10.00 for 3 of 10
 
 
-def test_the_page_pays_by_its_file_and_warns_of_low_pay(study: Study, staff: Client) -> None:
+def test_the_payments_page_offers_a_file_and_warns_of_low_pay(study: Study, staff: Client) -> None:
     of_panel = worked(study, 10, Outcome.COMPLETE, Arrival("prolific", "=cmd()", "se1"))
     other = worked(study, 10, Outcome.COMPLETE)
     path = f"/studies/{study.pk}/payments"
@@ -214,7 +214,7 @@ def test_the_page_pays_by_its_file_and_warns_of_low_pay(study: Study, staff: Cli
     assert entries(of_panel)["paid"] == Decimal("3.00")
 
 
-def test_what_was_paid_outlives_the_person(study: Study, rex: User) -> None:
+def test_ledger_entries_outlive_the_person(study: Study, rex: User) -> None:
     own = worked(study, 4, Outcome.COMPLETE)
     ledger.pay(study, total=Decimal("3.00"), by=rex)
 
@@ -223,13 +223,13 @@ def test_what_was_paid_outlives_the_person(study: Study, rex: User) -> None:
     assert ledger.rates(study).paid == Decimal("3.00")
 
 
-def test_the_currency_stays_once_the_study_has_opened(study: Study, rex: User) -> None:
+def test_the_currency_is_fixed_once_the_study_has_opened(study: Study, rex: User) -> None:
     study.pay_currency = "USD"
     with pytest.raises(ValidationError, match="has been opened"):
         save_study(study, owner=rex, consent_text="You talk to a machine.", targets={})
 
 
-def test_another_researcher_sees_and_changes_nothing(study: Study, mallory: User) -> None:
+def test_other_researchers_see_and_change_no_payments(study: Study, mallory: User) -> None:
     own = worked(study, 4, Outcome.COMPLETE)
     other = Client()
     other.force_login(mallory)
@@ -249,9 +249,7 @@ def test_another_researcher_sees_and_changes_nothing(study: Study, mallory: User
         ({"hourly_target": Decimal(-5)}, "hourly_target"),
     ],
 )
-def test_a_study_cannot_pay_less_than_nothing(
-    study: Study, rex: User, changed: dict[str, Decimal], field: str
-) -> None:
+def test_negative_pay_is_refused(study: Study, rex: User, changed: dict[str, Decimal], field: str) -> None:
     for name, value in changed.items():
         setattr(study, name, value)
 

@@ -79,7 +79,7 @@ def meanwhile(act: Callable[[], object]) -> Iterator[Future[None]]:
             second.set_result(None)
 
 
-def test_a_bonus_beside_a_payment_is_refused(study: Study, rex: User) -> None:
+def test_a_bonus_during_a_payment_is_refused(study: Study, rex: User) -> None:
     own = done(study)
 
     with meanwhile(lambda: ledger.add_bonus(own.pk, BONUS, note="", by=rex)) as bonus:
@@ -90,7 +90,7 @@ def test_a_bonus_beside_a_payment_is_refused(study: Study, rex: User) -> None:
     assert account(own).bonus == account(own).due == 0
 
 
-def test_a_reversal_beside_a_payment_is_refused(study: Study, rex: User) -> None:
+def test_a_reversal_during_a_payment_is_refused(study: Study, rex: User) -> None:
     own = done(study)
 
     with meanwhile(lambda: ledger.reverse(own.pk, note="All answers alike", by=rex)) as reversal:
@@ -102,7 +102,7 @@ def test_a_reversal_beside_a_payment_is_refused(study: Study, rex: User) -> None
 
 
 @pytest.mark.parametrize(("entered", "then_due"), [("bonus", PAY + BONUS), ("reversal", Decimal(0))])
-def test_a_payment_beside_another_entry_has_another_sum(
+def test_a_payment_during_another_entry_has_the_new_sum(
     study: Study, rex: User, entered: str, then_due: Decimal
 ) -> None:
     own = done(study)
@@ -119,7 +119,7 @@ def test_a_payment_beside_another_entry_has_another_sum(
     assert account(own).due == then_due
 
 
-def test_work_that_ends_beside_a_payment_is_due_afterwards(study: Study, rex: User) -> None:
+def test_work_that_ends_during_a_payment_is_due_afterwards(study: Study, rex: User) -> None:
     first, second = done(study), enter(study)
     place = assign(second.pk)
 
@@ -158,7 +158,7 @@ def account_exists(own: Participation) -> bool:
     return bool(ledger.accounts(own.study, only=[own.pk]))
 
 
-def test_a_payment_over_the_panel_waits_for_a_bonus(study: Study, rex: User) -> None:
+def test_a_payment_through_the_panel_waits_for_a_bonus(study: Study, rex: User) -> None:
     own = done(study)
     seen: list[Decimal] = []
 
@@ -173,7 +173,7 @@ def test_a_payment_over_the_panel_waits_for_a_bonus(study: Study, rex: User) -> 
     assert seen == [PAY + BONUS]
 
 
-def test_bonuses_for_two_people_are_given_to_both_or_to_neither(study: Study, rex: User) -> None:
+def test_bonuses_for_two_people_are_atomic(study: Study, rex: User) -> None:
     pair = done(study), done(study)
     ledger.reverse(pair[1].pk, note="All answers alike", by=rex)
 
@@ -183,7 +183,7 @@ def test_bonuses_for_two_people_are_given_to_both_or_to_neither(study: Study, re
     assert [account(own).bonus for own in pair] == [0, 0]
 
 
-def test_bonuses_for_two_people_wait_in_one_order(study: Study, rex: User) -> None:
+def test_bonuses_for_two_people_lock_in_one_order(study: Study, rex: User) -> None:
     """Two researchers who name them in different orders do not wait for each other."""
     one, other = done(study), done(study)
 

@@ -35,7 +35,7 @@ def of(dialogue: Dialogue) -> Assignment:
     return assignment
 
 
-def test_the_clock_of_a_message_runs_while_it_is_their_turn(limited: Study) -> None:
+def test_the_message_clock_runs_during_the_workers_turn(limited: Study) -> None:
     place = assign(enter(limited).pk, now=NOON)
 
     def ends() -> tuple[datetime | None, datetime | None]:
@@ -52,7 +52,7 @@ def test_the_clock_of_a_message_runs_while_it_is_their_turn(limited: Study) -> N
     assert ends() == (NOON + 5 * MINUTE, NOON + 10 * MINUTE)
 
 
-def test_more_time_is_given_as_often_as_the_study_says(limited: Study) -> None:
+def test_time_is_extended_as_often_as_the_study_allows(limited: Study) -> None:
     place = assign(enter(limited).pk, now=NOON)
     limits.update_clocks(place.pk, waits=True, anew=True, now=NOON)
 
@@ -65,7 +65,7 @@ def test_more_time_is_given_as_often_as_the_study_says(limited: Study) -> None:
     assert (place.step_due_at, place.due_at) == (NOON + 3 * MINUTE, NOON + 20 * MINUTE)
 
 
-def test_nothing_is_extended_where_there_is_no_limit(study: Study) -> None:
+def test_without_a_limit_nothing_is_extended(study: Study) -> None:
     place = assign(enter(study).pk)
     limits.update_clocks(place.pk, waits=True, anew=True)
 
@@ -99,7 +99,7 @@ def test_no_worker_times_out_while_on_hold(limited: Study) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_chat_tells_the_time_gives_more_and_ends(limited: Study, open_tab: OpenTab) -> None:
+async def test_a_chat_shows_the_time_extends_it_and_ends(limited: Study, open_tab: OpenTab) -> None:
     dialogue = await sync_to_async(start_dialogue)(limited)
     place = await sync_to_async(of)(dialogue)
     tab = await open_tab(dialogue)
@@ -166,7 +166,7 @@ def test_invalid_limits_are_refused(study: Study, rex: User, typed: dict[str, ob
     assert (study.message_minutes, study.session_minutes) == (0, 0)
 
 
-def test_few_extensions_are_warned_of(study: Study, rex: User) -> None:
+def test_the_form_warns_of_few_extensions(study: Study, rex: User) -> None:
     client = Client()
     client.force_login(rex)
     sent = {"message_minutes": 2, "session_minutes": 0, "extensions": 9}

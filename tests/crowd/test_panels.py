@@ -109,7 +109,7 @@ def nothing_stored() -> bool:
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_prolific_hears_the_code_of_each_outcome(study: Study, outcome: Outcome) -> None:
+def test_prolific_gets_the_code_of_each_outcome(study: Study, outcome: Outcome) -> None:
     page = text_of(ended(Client(), study, PROLIFIC, outcome))
 
     assert f'href="https://app.prolific.com/submissions/complete?cc=CODE-{outcome.value}"' in page
@@ -123,7 +123,7 @@ def test_prolific_hears_the_code_of_each_outcome(study: Study, outcome: Outcome)
     ("outcome", "code"),
     [("bot_failed", "DONE"), ("partner_left", "DONE"), ("withdrawn", None), ("timed_out", None)],
 )
-def test_without_a_code_of_its_own_only_what_is_paid_in_full_gets_that_of_complete_work(
+def test_a_missing_code_falls_back_to_complete_work_only_for_fully_paid_outcomes(
     make_study: MakeStudy, outcome: str, code: str | None
 ) -> None:
     study = make_study()
@@ -157,7 +157,7 @@ def test_mechanical_turk_gets_its_own_form(study: Study) -> None:
     assert f"form-action 'self' {SANDBOX}" in policy
 
 
-def test_a_preview_of_mechanical_turk_cannot_be_begun_and_may_be_framed(study: Study) -> None:
+def test_a_preview_at_mechanical_turk_cannot_be_started_and_may_be_framed(study: Study) -> None:
     client = Client()
     preview = visit(
         client, study, f"assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=H7&turkSubmitTo={SANDBOX}"
@@ -174,7 +174,7 @@ def test_a_preview_of_mechanical_turk_cannot_be_begun_and_may_be_framed(study: S
     assert nothing_stored()
 
 
-def test_any_other_panel_hears_all_it_asked_for(study: Study) -> None:
+def test_any_other_panel_gets_all_requested_values(study: Study) -> None:
     page = text_of(ended(Client(), study, link_of("url", study)))
 
     own = Participation.objects.get()
@@ -183,7 +183,7 @@ def test_any_other_panel_hears_all_it_asked_for(study: Study) -> None:
 
 
 @pytest.mark.parametrize("panel", ["open", "invited"])
-def test_without_a_panel_to_hear_it_there_is_a_code_to_copy(study: Study, panel: str) -> None:
+def test_without_a_panel_address_there_is_a_code_to_copy(study: Study, panel: str) -> None:
     page = text_of(ended(Client(), study, link_of(panel, study)))
 
     assert f'value="{Participation.objects.get().completion_code}"' in page
@@ -283,13 +283,13 @@ def test_the_plain_link_names_the_required_panels(
     assert says in text_of(visit(Client(), study, ""))
 
 
-def test_an_invitation_to_a_study_that_invites_nobody_is_none(make_study: MakeStudy) -> None:
+def test_an_invitation_is_refused_if_the_study_invites_nobody(make_study: MakeStudy) -> None:
     page = text_of(visit(Client(), make_study(), "invitation=abc"))
 
     assert "There is no such invitation to this study." in page
 
 
-def test_what_the_form_carries_cannot_be_altered_or_used_elsewhere(make_study: MakeStudy) -> None:
+def test_the_signed_arrival_cannot_be_altered_or_used_elsewhere(make_study: MakeStudy) -> None:
     first, second = (taking(make_study(title=title), "prolific") for title in "AB")
     page = text_of(visit(Client(), first, PROLIFIC))
     carried = re.findall(r'name="arrival" value="([^"]+)"', page)[0]
@@ -306,7 +306,7 @@ def test_what_the_form_carries_cannot_be_altered_or_used_elsewhere(make_study: M
 
 
 @pytest.mark.parametrize("panel", ["prolific", "mturk", "url", "invited"])
-def test_a_known_id_in_another_browser_is_recognised_and_displaces_nobody(study: Study, panel: str) -> None:
+def test_a_known_id_in_another_browser_is_recognised_and_ends_no_session(study: Study, panel: str) -> None:
     owner, other, query = Client(), Client(), link_of(panel, study)
     own = begin(owner, study, query)
 
@@ -329,7 +329,7 @@ def test_a_known_id_in_another_browser_is_recognised_and_displaces_nobody(study:
     assert Participation.objects.get() == own
 
 
-def test_a_wrong_code_is_said_on_the_page_that_recognised_them(study: Study) -> None:
+def test_the_page_that_recognises_a_worker_explains_a_wrong_code(study: Study) -> None:
     begin(Client(), study, PROLIFIC)
     other = Client()
     carried = re.findall(r'name="arrival" value="([^"]+)"', text_of(visit(other, study, PROLIFIC)))[0]
@@ -350,7 +350,7 @@ def test_the_resume_code_is_shown_plainly_before_the_work_begins(study: Study) -
     assert 'data-copy="resume-code"' in shown
 
 
-def test_work_that_was_done_is_not_paid_once_more(study: Study) -> None:
+def test_finished_work_is_not_paid_twice(study: Study) -> None:
     client = Client()
     ended(client, study, PROLIFIC)
 
@@ -454,9 +454,7 @@ def test_leaving_before_the_start_occupies_no_place(study: Study) -> None:
         (PROLIFIC, "You can close this page afterwards. The same link"),
     ],
 )
-def test_what_happens_next_is_a_sentence_where_it_is_one_thing(
-    make_study: MakeStudy, query: str, says: str
-) -> None:
+def test_a_single_next_step_is_a_sentence(make_study: MakeStudy, query: str, says: str) -> None:
     study = make_study()
     panels = [StudyPanel(panel="open"), StudyPanel(panel="prolific", codes={"complete": "DONE"})]
     save_panels(study, panels, closed_to=())
@@ -513,7 +511,7 @@ def form_of(*panels: str, **more: str) -> dict[str, str]:
     return sent | {name.replace("__", "-"): value for name, value in more.items()}
 
 
-def test_the_page_says_what_to_give_each_panel_and_keeps_what_was_saved(
+def test_the_page_shows_the_links_for_each_panel_and_keeps_saved_settings(
     make_study: MakeStudy, staff: Client
 ) -> None:
     study, earlier = make_study(title="New"), make_study(title="Earlier")
@@ -583,7 +581,7 @@ def test_used_settings_are_fixed_and_codes_may_change(study: Study, staff: Clien
     assert study.panels.get().codes == {"complete": "NEW"}
 
 
-def test_the_pages_of_another_researcher_are_not_there(study: Study, mallory: User) -> None:
+def test_pages_of_other_researchers_are_not_found(study: Study, mallory: User) -> None:
     other = Client()
     other.force_login(mallory)
 
@@ -592,7 +590,7 @@ def test_the_pages_of_another_researcher_are_not_there(study: Study, mallory: Us
     assert study.panels.count() == len(TAKEN)
 
 
-def test_nobody_keeps_their_people_out_of_a_study_by_another_ones_study(
+def test_exclusion_by_study_covers_only_studies_of_the_same_team(
     study: Study, make_study: MakeStudy, staff: Client, ada: User
 ) -> None:
     foreign = make_study(title="Not Rex's")
@@ -607,7 +605,7 @@ def test_nobody_keeps_their_people_out_of_a_study_by_another_ones_study(
 # --- invitations ----------------------------------------------------------------------------------
 
 
-def test_a_list_becomes_links_that_let_in_one_person_each(study: Study, staff: Client) -> None:
+def test_a_list_becomes_links_for_one_person_each(study: Study, staff: Client) -> None:
     path = f"/studies/{study.pk}/panels/invite/"
     text = "Dear all: Ann <ann@example.org>, bob@example.org; and ann@example.org again."
     staff.post(path, {"people": text})
@@ -661,13 +659,13 @@ def test_an_invitation_opens_no_other_study(study: Study, make_study: MakeStudy)
     assert "no such invitation" in text_of(visit(Client(), other, link_of("invited", study)))
 
 
-def test_settings_are_checked_wherever_they_come_from(study: Study) -> None:
+def test_panel_settings_are_validated_from_every_source(study: Study) -> None:
     with pytest.raises(ValidationError, match="needs a code for complete work"):
         save_panels(study, [StudyPanel(panel="prolific")], closed_to=())
 
 
 @pytest.mark.timeout(300)  # it took hours, in which the process did nothing else, sockets included
-def test_a_long_word_among_those_who_are_invited_takes_time_in_proportion_to_its_length() -> None:
+def test_parsing_a_long_word_in_an_invitation_list_takes_linear_time() -> None:
     assert parse_invited_people("a" * 2_000_000 + " ann@example.org, bob@example.org.") == [
         "ann@example.org",
         "bob@example.org",

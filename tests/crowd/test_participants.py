@@ -36,7 +36,7 @@ def listed(client: Client, study: Study, sought: str) -> set[int]:
     return {each.pk for each in page}
 
 
-def test_a_completion_code_that_somebody_hands_in_is_found(study: Study, client: Client) -> None:
+def test_a_submitted_completion_code_is_found(study: Study, client: Client) -> None:
     wanda, _ = done(study, "5f2c"), done(study, "77aa")
 
     assert listed(client, study, wanda.completion_code) == {wanda.pk}
@@ -56,7 +56,7 @@ def test_a_code_that_was_not_given_yet_is_not_found(study: Study, client: Client
     assert wanda.resume_code in page
 
 
-def test_every_control_in_the_list_says_whose_it_is(study: Study, client: Client) -> None:
+def test_every_control_in_the_list_names_its_participant(study: Study, client: Client) -> None:
     wanda, gone = enter(study), done(study, "5f2c")
     assign(wanda.pk)
 

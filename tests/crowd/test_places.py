@@ -106,7 +106,7 @@ def begin_at_once_if_plain(place: Assignment) -> bool:
     return CLAIM_PLACE_FAST.row_alone(**step) is not None
 
 
-async def test_where_fewer_were_given_a_place_than_are_wanted_nobody_is_counted(
+async def test_while_there_are_enough_places_nobody_is_counted(
     make_study: MakeStudy,
 ) -> None:
     study = await make(make_study)({"only": 3})
@@ -138,7 +138,7 @@ async def test_unclear_cases_are_decided_by_claim_place(make_study: MakeStudy) -
     assert not await claim_place_fast(in_pilot.participation_id, in_pilot.pk)
 
 
-def test_nobody_counts_places_while_somebody_begins_and_those_who_begin_do_not_wait(
+def test_starting_workers_do_not_wait_for_each_other_or_for_counts(
     make_study: MakeStudy,
 ) -> None:
     study = make_study({"only": 3})
@@ -165,7 +165,7 @@ def test_nobody_counts_places_while_somebody_begins_and_those_who_begin_do_not_w
     assert claim_place(third.pk, begins=True) is PlaceState.BEGUN
 
 
-def test_however_starts_and_first_words_meet_no_place_is_taken_twice_or_left(make_study: MakeStudy) -> None:
+def test_concurrent_starts_and_first_words_take_every_place_exactly_once(make_study: MakeStudy) -> None:
     study = make_study({"only": 5})
 
     def come(_: int) -> str:
@@ -185,7 +185,7 @@ def test_however_starts_and_first_words_meet_no_place_is_taken_twice_or_left(mak
     assert said["begun"] == taken(study) == 5
 
 
-def test_a_bot_never_has_more_places_than_the_highest_number_says(make_study: MakeStudy) -> None:
+def test_a_bot_never_exceeds_its_highest_number(make_study: MakeStudy) -> None:
     study = make_study({"only": 30})
     places = [started(study) for _ in range(4)]
     waited = Assignment.objects.create(
@@ -260,7 +260,7 @@ def test_open_pages_of_one_address_hold_few_places_of_a_study_and_of_its_pilot(m
         started(study, "203.0.113.9")
 
 
-def test_a_pilot_takes_no_more_than_it_wants_of_all_who_pressed_start(make_study: MakeStudy) -> None:
+def test_a_pilot_never_exceeds_its_size(make_study: MakeStudy) -> None:
     study = make_study({"only": 30}, pilot_size=3, primary_analysis="without_excluded")
     places = [started(study, "198.51.100.7") for _ in range(3)]
     close_page(*places)
@@ -347,7 +347,7 @@ async def test_two_tabs_of_one_worker_have_one_place(make_study: MakeStudy, open
     assert (await other.label(2, sensible=True, specific=True))["type"] == "label_saved"
 
 
-async def test_a_worker_who_returns_too_late_is_told_what_to_do(
+async def test_a_worker_who_returns_too_late_gets_instructions(
     make_study: MakeStudy, open_tab: OpenTab
 ) -> None:
     study = await make(make_study)({"only": 1, "other": 1})
@@ -372,7 +372,7 @@ async def test_a_worker_who_returns_too_late_is_told_what_to_do(
     assert (led_back.status_code, led_back["Location"]) == (302, f"/s/{study.code}/chat/")
 
 
-def test_where_no_place_is_left_the_panel_s_way_back_is_shown(make_study: MakeStudy) -> None:
+def test_without_a_free_place_the_return_path_to_the_panel_is_shown(make_study: MakeStudy) -> None:
     study = make_study({"only": 1})
     late = started(study)
     close_page(late)

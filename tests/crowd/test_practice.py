@@ -71,7 +71,7 @@ def test_no_worker_starts_before_trying_every_example(practising: Study) -> None
     assert not Label.objects.exists()
 
 
-def test_questions_about_the_person_come_first_and_the_button_says_so(make_study: MakeStudy) -> None:
+def test_questionnaires_come_first_and_the_button_says_so(make_study: MakeStudy) -> None:
     about_people = AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK)
     asks = [AskSpec("human-likeness", About.PARTNER_TURN, Moment.EACH_TURN), about_people]
     study = make_study(asks=asks, practice=True)
@@ -130,7 +130,7 @@ def test_workers_who_practised_the_same_questions_may_skip(make_study: MakeStudy
     assert client.post(f"/s/{third.code}/start/").url.endswith("/practice/")
 
 
-def test_other_questions_are_practised_anew(make_study: MakeStudy, practising: Study) -> None:
+def test_other_questions_require_new_practice(make_study: MakeStudy, practising: Study) -> None:
     client = entered(practising)
     practise(client, practising)
     other = make_study({"other": 5}, question_set="ssa", practice=True)
@@ -140,7 +140,7 @@ def test_other_questions_are_practised_anew(make_study: MakeStudy, practising: S
     assert client.post(f"/s/{other.code}/start/").url.endswith("/practice/")
 
 
-def test_a_study_may_do_without_and_one_without_examples_does(make_study: MakeStudy) -> None:
+def test_practice_is_optional_and_absent_without_examples(make_study: MakeStudy) -> None:
     optional = AskSpec("votes", About.PARTNER_TURN, Moment.BEFORE_FINISH, required=False)
     for study in (
         make_study(question_set="ssa", practice=False),
@@ -180,7 +180,7 @@ def test_examples_are_in_the_language_of_the_study(make_study: MakeStudy) -> Non
     assert (example["text"], example["why"]) == ("Geh weg.", "Das ist grob.")
 
 
-def test_pairs_are_tried_with_both_sides(make_pairs: MakePairs) -> None:
+def test_practice_of_pairs_shows_both_sides(make_pairs: MakePairs) -> None:
     study = make_pairs(2, practice=True)
     client = entered(study)
     assert client.post(f"/s/{study.code}/compare/start/").url.endswith("/practice/")

@@ -96,7 +96,7 @@ def test_the_preview_lists_the_pages_in_the_workers_order(make_study: MakeStudy)
     ]  # fmt: skip
 
 
-def test_of_two_people_the_lobby_and_their_own_ends(meeting: Study) -> None:
+def test_the_preview_of_two_people_shows_the_lobby_and_their_outcomes(meeting: Study) -> None:
     keys = [page.key for page in preview_pages(meeting)]
 
     assert keys[keys.index("lobby") + 1] == "work"
@@ -121,7 +121,7 @@ def settings_in(page: str) -> str:
     return page.partition('id="chat-settings" type="application/json">')[2].partition("</script>")[0]
 
 
-def test_an_end_shows_the_code_where_the_panel_has_it(study: Study, rex: User, sign_in: SignIn) -> None:
+def test_a_last_page_shows_the_code_if_the_panel_has_one(study: Study, rex: User, sign_in: SignIn) -> None:
     rows = [StudyPanel(panel="open"), StudyPanel(panel="prolific", codes={"complete": "D0NE"})]
     save_panels(study, rows, closed_to=())
     opened, prolific = study.panels.order_by("pk")
@@ -139,7 +139,7 @@ def test_an_end_shows_the_code_where_the_panel_has_it(study: Study, rex: User, s
     assert "Prolific" in frame
 
 
-def test_a_draft_without_anything_says_so(rex: User, sign_in: SignIn) -> None:
+def test_an_empty_draft_is_explained(rex: User, sign_in: SignIn) -> None:
     draft = save_study(
         Study(title="Empty", languages=["en"]), owner=rex, consent_text="", targets={}, asks=[]
     )
@@ -156,7 +156,7 @@ def test_the_preview_is_only_for_the_study_s_team(study: Study, mallory: User, s
         assert Client().get(address).status_code == 302
 
 
-def test_a_page_that_the_study_does_not_have_is_not_found(study: Study, rex: User, sign_in: SignIn) -> None:
+def test_an_unknown_preview_page_is_not_found(study: Study, rex: User, sign_in: SignIn) -> None:
     for page in ("practice", "lobby", "end-nowhere", "training"):
         assert sign_in(rex).get(f"/studies/{study.pk}/preview/{page}/").status_code == 404
 
@@ -242,7 +242,7 @@ async def test_a_conversation_follows_the_rules_and_ends_at_the_next_page(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_bot_of_the_study_is_asked_only_if_it_is_chosen(
+async def test_a_bot_replies_in_the_preview_only_if_chosen(
     make_study: MakeStudy, try_out: Callable[..., Any]
 ) -> None:
     study = await sync_to_async(make_study)(opening_text="Hi!", script={"replies": ["From the bot."]})
@@ -278,7 +278,7 @@ async def test_judging_takes_the_first_items_and_leases_none(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_items_of_each_ask_are_tried_with_their_questions(
+async def test_items_of_each_ask_are_previewed_with_their_questions(
     make_queue: MakeQueue, try_out: Callable[..., Any]
 ) -> None:
     asks = [AskSpec("ssa", About.RESPONSE), AskSpec("likert", About.DIALOGUE)]
@@ -298,9 +298,7 @@ async def test_items_of_each_ask_are_tried_with_their_questions(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_nothing_is_judged_that_was_taken_out_of_the_queue(
-    make_queue: MakeQueue, try_out: Callable[..., Any]
-) -> None:
+async def test_the_preview_shows_no_removed_items(make_queue: MakeQueue, try_out: Callable[..., Any]) -> None:
     study = await sync_to_async(make_queue)(2)
     taken_out, left = [item async for item in study.items.order_by("pk")]
     await study.items.filter(pk=taken_out.pk).aupdate(removed_at=timezone.now())
@@ -311,7 +309,7 @@ async def test_nothing_is_judged_that_was_taken_out_of_the_queue(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_of_an_empty_queue_the_example_is_what_the_questions_are_about(
+async def test_an_empty_queue_is_previewed_with_examples_of_the_questions(
     make_queue: MakeQueue, rex: User, try_out: Callable[..., Any]
 ) -> None:
     own = await sync_to_async(create_set)(OPEN, owner=rex)

@@ -143,7 +143,7 @@ def test_a_decision_reaches_prolific_and_only_once(
     assert set(PanelAct.objects.values_list("state", flat=True)) == {"done"}
 
 
-def test_what_was_approved_there_is_not_approved_again(
+def test_submissions_approved_at_prolific_are_not_approved_again(
     theirs: FakeProlific, panel: StudyPanel, rex: User
 ) -> None:
     theirs.submissions = {"s1": "APPROVED"}
@@ -155,7 +155,7 @@ def test_what_was_approved_there_is_not_approved_again(
     assert PanelAct.objects.get().state == "done"
 
 
-def test_a_decision_undone_in_time_reaches_nobody(theirs: FakeProlific, panel: StudyPanel, rex: User) -> None:
+def test_a_decision_undone_in_time_is_not_sent(theirs: FakeProlific, panel: StudyPanel, rex: User) -> None:
     made = decisions.decide(worked(panel, "s1"), "approve", reason="", by=rex)
 
     decisions.undo(made, by=rex)
@@ -163,7 +163,7 @@ def test_a_decision_undone_in_time_reaches_nobody(theirs: FakeProlific, panel: S
     assert panel_acts.send_due_acts() == 0
 
 
-def test_it_is_tried_again_while_prolific_is_down_and_not_where_it_refuses(
+def test_requests_are_retried_while_prolific_is_down_but_not_after_a_refusal(
     theirs: FakeProlific, panel: StudyPanel, rex: User
 ) -> None:
     theirs.submissions = {"s1": "AWAITING REVIEW"}
@@ -210,9 +210,7 @@ def test_bonuses_are_paid_once_even_if_the_answer_is_lost(
     assert len(theirs.paid) == 2
 
 
-def test_a_payment_is_sent_once_though_nobody_knows_what_became_of_it(
-    theirs: FakeProlific, panel: StudyPanel
-) -> None:
+def test_a_payment_with_unknown_result_is_sent_once(theirs: FakeProlific, panel: StudyPanel) -> None:
     worked(panel, "s1", Outcome.TIMED_OUT)
     panel_acts.pay_bonuses(panel.study, by="rex")
     theirs.answers_payments_with = 500
@@ -276,7 +274,7 @@ def test_a_token_is_for_its_owners_and_never_stored(
         api_account("SECRET_KEY", "rex")
 
 
-def test_bulk_files_hold_everybody_once(panel: StudyPanel, rex: User) -> None:
+def test_bulk_files_list_everybody_once(panel: StudyPanel, rex: User) -> None:
     study: Study = panel.study
     StudyPanel.objects.filter(pk=panel.pk).update(token="")
     StudyPanel.objects.create(study=study, panel="mturk")

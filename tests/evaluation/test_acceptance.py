@@ -37,7 +37,7 @@ def test_measures_of_a_conversation_counted_by_hand() -> None:
     }
 
 
-def test_what_is_not_known_is_not_beyond_a_limit() -> None:
+def test_unknown_measures_break_no_limit() -> None:
     found = measures([GroundedTurn(0, "Hi")], {}, None)
 
     assert (found["sourced"], found["seconds"], found["copied"], found["alike"]) == (None,) * 4

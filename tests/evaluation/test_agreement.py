@@ -177,7 +177,7 @@ def test_no_ratings_at_all_are_named():
 
 
 @pytest.mark.parametrize("matrix", [[[1], [1], [0]], [[1, 0], [0, np.nan]]])
-def test_one_unit_tells_how_many_agree_but_nothing_of_chance(matrix):
+def test_one_unit_has_percent_agreement_but_no_alpha(matrix):
     # The pairs within the unit are all pairs there are: alpha would be 0 whatever the raters say.
     ratings = Ratings.from_matrix(matrix)
 
@@ -237,7 +237,7 @@ def test_fleiss_kappa_of_a_hand_worked_table():
 
 @pytest.mark.parametrize("metric", list(Metric))
 @given(matrix=matrices)
-def test_what_is_resampled_is_alpha_itself(metric, matrix):
+def test_the_bootstrap_resamples_alpha(metric, matrix):
     expected = brute_force_alpha(matrix, DISTANCES[metric])
     assume(expected is not None)
 

@@ -72,7 +72,7 @@ def test_many_distinct_values_give_the_alpha_of_the_definition(metric):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_few_and_many_values_take_ways_that_agree(metric):
+def test_the_methods_for_few_and_many_values_agree(metric):
     ratings = Ratings.from_matrix(some_ratings(40, 7, seed=2))
 
     found = disagreement(ratings, metric)
@@ -149,7 +149,7 @@ def test_turns_of_a_conversation_count_together():
 
 
 @pytest.mark.parametrize("pool", [6, 20])
-def test_the_interval_holds_its_level_where_raters_lean(pool):
+def test_the_interval_holds_its_level_with_biased_raters(pool):
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     weights = weights / weights.sum()
     by_item = expit(0.8 + 1.5 * nodes[:, None] + 0.8 * nodes) @ weights
@@ -178,7 +178,7 @@ def test_perfect_agreement_has_the_exact_bound_of_units_unseen():
     assert found.interval == Interval(pytest.approx(1 - 0.1684 / (20 / 39), abs=1e-3), 1, 0.95, "exact")  # type: ignore[arg-type]
 
 
-def test_two_raters_do_not_tell_what_others_would_do():
+def test_two_raters_give_no_interval_for_other_raters():
     found = alpha(Ratings.from_matrix([[0, 1, 1, 0, 1], [0, 1, 0, 0, 1]]))
 
     assert found.over is Over.CLUSTERS_SAME_RATERS
@@ -192,7 +192,7 @@ def test_units_of_one_conversation_have_no_interval():
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_value_is_that_of_alpha(metric):
+def test_the_value_equals_alpha(metric):
     ratings = Ratings.from_matrix(some_ratings(25, 5, seed=8))
 
     assert alpha(ratings, metric).value == krippendorff_alpha(ratings, metric)

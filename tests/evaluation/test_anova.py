@@ -74,14 +74,16 @@ def test_an_uneven_design_of_three_facets_is_what_statsmodels_gives() -> None:
         ([1, 1, 2, 2], {"a": ["x", "x", "y", "y"]}, "do not vary within the cells"),
     ],
 )
-def test_what_cannot_be_told_is_said(scores: list[float], factors: dict[str, list[str]], why: str) -> None:
+def test_undefined_results_have_a_reason(
+    scores: list[float], factors: dict[str, list[str]], why: str
+) -> None:
     found = anova(scores, factors)
 
     assert isinstance(found, Undefined)
     assert why in found.reason
 
 
-def test_columns_that_do_not_fit_are_refused() -> None:
+def test_columns_of_unequal_length_are_refused() -> None:
     with pytest.raises(ValueError, match="There are 2 scores, and facet a has 1"):
         anova([1, 2], {"a": ["x"]})
     with pytest.raises(ValueError, match="Score 2 is nan"):

@@ -101,7 +101,7 @@ def test_targets_are_compared_within_raters_with_holm() -> None:
     assert found["complete"] == 4
 
 
-def test_what_came_twice_tells_how_alike_raters_repeat_themselves() -> None:
+def test_repeated_items_measure_agreement_of_raters_with_themselves() -> None:
     of, occasion = judged(PEOPLE)
 
     row = battery_figures(REPLY_IMPRESSION, battery(), of, occasion, Terms(0.95))["repeats"][0]
@@ -125,7 +125,7 @@ def test_what_came_twice_tells_how_alike_raters_repeat_themselves() -> None:
         ({}, [], ""),
     ],
 )
-def test_each_rule_proposes_whom_it_says(rules: dict[str, Any], who: list[str], said: str) -> None:
+def test_each_rule_proposes_the_matching_workers(rules: dict[str, Any], who: list[str], said: str) -> None:
     of, occasion = judged(PEOPLE)
 
     found = proposals(battery(**rules), [AskOfBattery(REPLY_IMPRESSION, of, occasion)])

@@ -67,7 +67,7 @@ def test_yes_or_no_has_ac1_over_both_answers() -> None:
 
 
 @pytest.mark.parametrize(("level", "key"), [("nominal", "gwet_ac1"), ("interval", "icc_2_1")])
-def test_the_command_line_says_it_beside_alpha(
+def test_the_command_line_prints_it_beside_alpha(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], level: str, key: str
 ) -> None:
     file = tmp_path / "ratings.csv"

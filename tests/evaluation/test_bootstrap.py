@@ -131,7 +131,7 @@ def test_the_same_seed_gives_the_same_interval():
 
 
 @pytest.mark.parametrize("clusters", [0, 1])
-def test_fewer_than_two_conversations_cannot_tell(clusters):
+def test_fewer_than_two_conversations_give_no_interval(clusters):
     answer = cluster_interval(conversations(30)[:clusters], SSA, rng())
 
     assert isinstance(answer, Undefined)
@@ -139,7 +139,7 @@ def test_fewer_than_two_conversations_cannot_tell(clusters):
 
 
 @pytest.mark.parametrize("method", ["percentile", "bca", "studentised"])
-def test_conversations_without_variation_cannot_tell(method):
+def test_conversations_without_variation_give_no_interval(method):
     rows = np.tile([7.0, 7.0, 7.0], (20, 1))
 
     assert isinstance(cluster_interval(rows, SSA, rng(), method=method), Undefined)

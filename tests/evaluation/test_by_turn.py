@@ -97,7 +97,7 @@ def test_a_band_is_students_interval_over_conversations() -> None:
     assert found["courses"] == {"of": "", "level": 0.9, "encoders": ["VADER"], "missing": ""}
 
 
-def test_where_there_is_nothing_by_turn_nothing_is_shown() -> None:
+def test_without_figures_by_turn_nothing_is_shown() -> None:
     one_rating = asks([3.0], [(0, 1, 1.0)])
     assert by_turn_figures(one_rating, EVERYBODY, None) == {"by_turn": [], "courses": None}
     assert by_turn_figures(one_rating, EVERYBODY, exchanged([]))["by_turn"] == []
@@ -111,7 +111,7 @@ def test_where_there_is_nothing_by_turn_nothing_is_shown() -> None:
     assert by_turn_figures(one_rating, EVERYBODY, silent)["courses"] is None
 
 
-def test_who_is_excluded_does_not_count_in_the_primary_analysis(talks: list[list[float]]) -> None:
+def test_excluded_workers_do_not_count_in_the_primary_analysis(talks: list[list[float]]) -> None:
     without = AnalysisPlan(Analysis.WITHOUT_EXCLUDED, "", {"W1": "careless"})
 
     found = by_turn_figures(asks([3.0, 7.0, 1.0, 5.0], [(0, 1, 1.0)]), without, exchanged(talks))

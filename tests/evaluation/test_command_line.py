@@ -121,7 +121,7 @@ def test_differences_are_printed_for_every_score(run):
     assert sensible["in_words"].startswith("a is ahead of b by 55.0 points, 95\u00a0% interval ")
 
 
-def test_equivalence_is_told_of_a_stated_margin(run):
+def test_equivalence_is_tested_within_a_stated_margin(run):
     (found,) = run("ssa", TWO_BOTS)[1]["differences"]["ssa"]
     (stated,) = run("ssa", TWO_BOTS, "--margin", str(found["equal_within"]))[1]["differences"]["ssa"]
 
@@ -130,7 +130,7 @@ def test_equivalence_is_told_of_a_stated_margin(run):
 
 
 @pytest.mark.parametrize("margin", ["0", "-5", "101", "nan", "five"])
-def test_a_margin_that_is_none_is_refused(run, margin):
+def test_an_invalid_margin_is_refused(run, margin):
     with pytest.raises(SystemExit):
         run("ssa", TWO_BOTS, f"--margin={margin}")
 
@@ -189,7 +189,7 @@ def test_agreement_of_words_and_of_numbers(run):
     assert ordinal["krippendorff_alpha"] == pytest.approx(1 / 3)
 
 
-def test_constant_ratings_cannot_be_told(run):
+def test_constant_ratings_have_no_alpha(run):
     _, answer = run("agreement", RATINGS.replace(",0\n", ",1\n"), *AGREEMENT)
 
     assert answer["percent_agreement"] == 1
@@ -263,7 +263,7 @@ def test_decimals_are_counted_not_listed(run):
 
 
 @pytest.mark.parametrize("number", ["1_0", "\u0663", "1,5"])
-def test_what_only_looks_like_a_number_is_refused(run, number):
+def test_text_that_resembles_a_number_is_refused(run, number):
     rows = RATINGS.replace("t3,rex,1", f't3,rex,"{number}"')
 
     code, error = run("agreement", rows, *AGREEMENT, "--level", "interval")
@@ -358,7 +358,7 @@ def test_bad_ratings_are_named_by_line_and_the_users_column(run):
         ),
     ],
 )
-def test_a_file_that_is_no_table_is_named(run, content, words):
+def test_a_file_without_a_table_is_named(run, content, words):
     code, error = run("ssa", content)
 
     assert code == 2
@@ -410,7 +410,7 @@ def test_a_primary_analysis_without_a_column_of_exclusions_is_refused(run):
     assert "--primary needs --excluded COLUMN" in said
 
 
-def test_whoever_reads_the_beginning_alone_sees_no_traceback(tmp_path):
+def test_a_closed_pipe_causes_no_traceback(tmp_path):
     file = tmp_path / "ratings.csv"
     file.write_text("unit,rater,value\n1,a,1\n1,b,2\n2,a,1\n2,b,1\n")
     columns = ["--unit", "unit", "--rater", "rater", "--value", "value"]

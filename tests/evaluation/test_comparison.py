@@ -123,7 +123,7 @@ def test_only_common_contexts_are_paired():
     assert compare_all(without, rng(), paired=True)[0].clusters == (18, 18)
 
 
-def test_a_planted_difference_is_found_and_said_in_words():
+def test_a_simulated_difference_is_found_and_put_in_words():
     comparison = compare_all(planted({"good": 0.9, "poor": 0.5}, 60), rng())[0]
 
     assert comparison.p_holm < 0.01
@@ -153,13 +153,13 @@ def test_words_state_the_difference_in_points():
     )
 
 
-def test_words_admit_that_bots_cannot_be_told_apart():
+def test_words_say_if_bots_are_indistinguishable():
     assert a_comparison(-0.02, 0.046, p=0.4).sentence() == (
         "A and B cannot be told apart: 1.3 points apart, 95\u00a0% interval -2.0 to 4.6."
     )
 
 
-def test_words_warn_where_the_correction_takes_the_difference_back():
+def test_words_warn_if_the_correction_removes_the_difference():
     assert "may be chance (Holm-corrected p = 0.12)" in a_comparison(0.01, 0.09, p_holm=0.12).sentence()
 
 
@@ -194,7 +194,7 @@ def scattered(conversations: int, *, mean: float, seed: int) -> np.ndarray:
     return np.column_stack([rng(seed).normal(mean, 1, conversations), np.ones(conversations)])
 
 
-def test_bundles_of_conversations_tell_what_single_ones_tell():
+def test_bundled_conversations_give_the_same_result_as_single_ones():
     # 640 conversations each are dealt in bundles of four; the t test of single conversations is the peer.
     first, second = scattered(640, mean=0.1, seed=1), scattered(643, mean=0, seed=2)
     exact = stats.ttest_ind(first[:, 0], second[:, 0]).pvalue
@@ -230,7 +230,7 @@ def test_small_and_large_studies_are_compared_in_one_go():
     assert p_values[2] > 0.02
 
 
-def test_many_pairs_get_so_many_permutations_that_holm_can_tell():
+def test_many_pairs_get_enough_permutations_for_holm():
     # 45 pairs: with 1,000 permutations the smallest corrected p-value would be 45 / 1001 = 0.045.
     comparisons = compare_all(planted({f"b{n}": n / 9 for n in range(10)}, 12), rng(), resamples=1_000)
 

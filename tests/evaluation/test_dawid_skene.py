@@ -63,7 +63,7 @@ def test_the_likelihood_never_falls():
     assert (np.diff(steps) > -1e-9).all()
 
 
-def test_planted_error_rates_are_recovered():
+def test_simulated_error_rates_are_recovered():
     _, matrix = noisy(6000, [0.9, 0.7, 0.5, 0.3])
 
     fit = dawid_skene(Ratings.from_matrix(matrix))
@@ -74,7 +74,7 @@ def test_planted_error_rates_are_recovered():
     assert fit.converged
 
 
-def test_it_beats_the_majority_where_one_rater_is_careful():
+def test_dawid_skene_beats_the_majority_with_one_careful_rater():
     truth, matrix = noisy(2000, [0.97, 0.35, 0.35])
     votes = Ratings.from_matrix(matrix).counts
 
@@ -101,7 +101,7 @@ def test_shares_of_bots_correct_a_careless_rater():
     assert abs(shares["poor"][0] - 0.4) < abs(ssa(labels, Unit.MAJORITY)["poor"].sensibleness - 0.4)  # type: ignore[index]
 
 
-def test_one_rater_cannot_be_told_from_the_truth():
+def test_one_rater_gives_no_error_rates():
     labels = Labels.from_rows([("a", "d", 0, "rita", True, False), ("a", "d", 2, "rita", False, False)])
 
     assert isinstance(dawid_skene(Ratings.from_matrix([[0, 1, 1]])), Undefined)

@@ -133,7 +133,7 @@ def test_interval_p_value_and_words_are_one_decision():
         assert -1 <= found.interval.low <= found.difference <= found.interval.high <= 1
 
 
-def test_perfectly_separated_bots_are_told_apart():
+def test_perfectly_separated_bots_differ_significantly():
     found = difference(own([1] * 8, 0), own([0] * 8, 100))
 
     assert found.p < 0.001
@@ -155,7 +155,7 @@ def test_bots_whose_labels_are_the_same_everywhere_differ_in_few_contexts_at_mos
     assert (found.interval.low, found.interval.high) == pytest.approx((-0.1157, 0.1157), abs=1e-3)
 
 
-def test_one_pair_is_not_called_several():
+def test_the_words_for_one_pair_are_singular():
     two: dict[Hashable, Sample] = {"a": own([1] * 36 + [0] * 4, 0), "b": own([1] * 28 + [0] * 12, 100)}
     five = two | {f"c{i}": own([1] * 30 + [0] * 10, 1000 * (i + 1)) for i in range(3)}
 
@@ -195,12 +195,12 @@ def test_equivalence_is_two_one_sided_tests():
     assert found.equivalence(found.equal_within) == pytest.approx(0.05)
 
 
-def test_two_are_never_unequal_by_more_than_the_scale():
+def test_a_difference_never_exceeds_the_scale():
     # 3 and 0 of 3: the t test would allow for more than 100 points.
     assert difference(own([1, 1, 1], 0), own([0, 0, 0], 10)).equal_within == 1
 
 
-def test_one_conversation_is_equal_within_nothing_that_can_be_told():
+def test_one_conversation_has_no_margin_of_equivalence():
     assert isinstance(difference(own([1], 0), own([0, 1], 10)).equal_within, Undefined)
 
 
@@ -222,7 +222,7 @@ def test_a_bot_of_one_conversation_cannot_be_compared():
     )
 
 
-def test_a_bot_that_one_worker_judged_cannot_be_told_from_the_worker():
+def test_a_bot_judged_by_one_worker_is_confounded_with_the_worker():
     one = Sample(np.array([1.0, 1, 0]), np.arange(3), np.zeros(3, int))
     other = Sample(np.array([0.0, 1, 0]), np.arange(3), np.ones(3, int))
 

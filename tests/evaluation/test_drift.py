@@ -31,6 +31,6 @@ def test_seven_values_above_all_others_are_no_alarm_yet() -> None:
     assert shift("length", before, now) is None
 
 
-def test_too_few_values_tell_nothing() -> None:
+def test_too_few_values_raise_no_alarm() -> None:
     assert shift("length", [1.0] * 9, [2.0] * 50) is None
     assert shift("length", [1.0] * 50, [2.0] * 9) is None

@@ -86,11 +86,11 @@ def test_share_counts_every_vote_once():
 
 
 @pytest.mark.parametrize("units", [[], [[0.5], [0.7]]])
-def test_agreement_of_single_raters_cannot_be_told(units: list[list[float]]):
+def test_units_with_one_rater_have_no_agreement(units: list[list[float]]):
     assert isinstance(expected_alpha(units), Undefined)
 
 
-def test_certain_votes_of_one_kind_cannot_be_told_from_chance():
+def test_certain_votes_of_one_kind_have_no_alpha():
     assert isinstance(expected_alpha([[1.0, 1.0], [1.0, 1.0]]), Undefined)
     assert isinstance(expected_share([]), Undefined)
     assert isinstance(expected_majority([[]]), Undefined)

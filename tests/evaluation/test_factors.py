@@ -93,7 +93,7 @@ def test_raters_with_one_rating_have_no_deviations_and_keep_their_means() -> Non
     )
 
 
-def test_bots_are_compared_in_deviations_of_those_who_rated_ten(study: Judged) -> None:
+def test_bots_are_compared_in_deviations_of_raters_with_ten_ratings(study: Judged) -> None:
     found = normalised_figures(LIKERT, study, TERMS)
 
     assert found is not None
@@ -116,14 +116,14 @@ def test_bots_are_compared_in_deviations_of_those_who_rated_ten(study: Judged) -
         ({"A": {"kind": "x", "size": "s"}, "B": {"kind": "y", "size": "l"}}, "Nothing was rated with"),
     ],
 )
-def test_one_level_and_an_empty_cell_are_said_in_words(facets: dict[str, Any], said: str) -> None:
+def test_one_level_and_an_empty_cell_are_refused_with_reasons(facets: dict[str, Any], said: str) -> None:
     found = facet_figures(LIKERT, rated(["A", "A", "B", "B"], list("abcd"), [1, 2, 4, 6]), facets, TERMS)
 
     assert found is not None
     assert said in found["scores"][0]["anova"]["undefined"]
 
 
-def test_a_study_of_one_bot_has_no_analysis_and_says_why() -> None:
+def test_a_study_of_one_bot_has_no_analysis_with_a_reason() -> None:
     found = facet_figures(
         LIKERT, rated(["A", "A", "A"], list("abc"), [1, 2, 4]), {"A": {"kind": "x", "size": "s"}}, TERMS
     )

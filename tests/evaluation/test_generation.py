@@ -92,7 +92,7 @@ def test_perplexity_weighs_responses_by_their_tokens():
     assert found["interval"] == pytest.approx([math.exp(1.8 - half), math.exp(1.8 + half)])
 
 
-def test_what_is_not_there_has_a_reason():
+def test_missing_figures_have_a_reason():
     found = figures({"TF": [generated("hi", "a"), generated("", "b")]})["systems"]["TF"]
 
     assert found["empty_responses"] == 1
@@ -164,7 +164,7 @@ def test_a_wrong_line_is_named(tmp_path, capsys, line, said):
     assert said in run(tmp_path, capsys, '{"response": "fine"}\n' + line)
 
 
-def test_a_file_without_rows_and_a_wrong_level_are_said(tmp_path, capsys):
+def test_a_file_without_rows_and_a_wrong_level_are_refused(tmp_path, capsys):
     assert "no responses. A line is such as" in run(tmp_path, capsys, "")
     assert main(["generation", str(tmp_path / "file.jsonl"), "--level", "2"]) == 2
     assert "--level 2" in capsys.readouterr().err

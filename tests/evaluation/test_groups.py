@@ -62,7 +62,7 @@ def test_the_difference_is_over_contexts_and_raters_as_in_every_report() -> None
     assert (found["low"], found["high"]) == pytest.approx(ends)  # type: ignore[index]
 
 
-def test_majorities_are_set_beside_each_other() -> None:
+def test_majorities_of_both_groups_are_compared() -> None:
     found = compared(FIRST, SECOND)
 
     # Majorities of the first group: yes, yes, no, no; of the second: yes, no, no, no.
@@ -82,7 +82,7 @@ def test_a_tie_is_no_majority() -> None:
     assert agreement == {"items": 0, "undefined": "No item has a majority in both groups."}
 
 
-def test_without_an_item_of_both_nothing_is_said() -> None:
+def test_without_common_items_there_is_no_comparison() -> None:
     first, second = group({0: [1, 1], 1: [NAN, NAN]}), group({1: [1, 1]}, raters_from=2)
 
     assert compared(first, second)[0] == {"title": SSA.scores[0].title, "items": 0}

@@ -76,7 +76,7 @@ def test_coefficients_are_those_of_longleys_benchmark_and_of_statsmodels() -> No
     ("size", "kind", "studies"),
     [((12, 40, 30), "even", 60), ((6, 15, 10), "uneven", 200), ((3, 20, 10), "even", 400)],
 )
-def test_intervals_hold_what_was_planted_in_95_of_100_studies(
+def test_intervals_contain_the_true_value_in_95_of_100_simulated_studies(
     size: tuple[int, int, int], kind: str, studies: int
 ) -> None:
     found = held(size, studies, kind)
@@ -87,7 +87,7 @@ def test_intervals_hold_what_was_planted_in_95_of_100_studies(
         assert found[name] == pytest.approx(np.full(len(found[name]), 0.95), abs=most), name
 
 
-def test_other_bots_are_held_where_bots_differ_beside_what_is_measured() -> None:
+def test_intervals_cover_further_bots_that_differ_beyond_the_metrics() -> None:
     found = held((4, 20, 10), 120, "bots differ")
 
     # Three standard errors are 6 points; the bots' own effects are no matter of other conversations.
@@ -95,7 +95,7 @@ def test_other_bots_are_held_where_bots_differ_beside_what_is_measured() -> None
     assert max(found["over_conversations"]) < 0.85
 
 
-def test_self_play_of_bots_that_metrics_tell_apart_foretells_their_ratings() -> None:
+def test_self_play_metrics_predict_ratings_of_distinguishable_bots() -> None:
     rated, rating, self_play = planted(3)
 
     found = hybrid(rated, rating, self_play, default_rng(0))
@@ -111,7 +111,7 @@ def test_self_play_of_bots_that_metrics_tell_apart_foretells_their_ratings() -> 
         assert bot.conversations == (40, 30)
 
 
-def test_ratings_that_have_nothing_to_do_with_the_metrics_give_even_p_values() -> None:
+def test_ratings_independent_of_the_metrics_give_uniform_p_values() -> None:
     found = []
     for seed in range(60):
         rated, _, self_play = planted(seed, bots=6, each=15, played=10)
@@ -136,7 +136,7 @@ def test_a_metric_that_never_varies_counts_nothing() -> None:
     assert [bot.value for bot in found.bots] == pytest.approx([bot.value for bot in plain.bots])
 
 
-def test_the_same_metric_twice_is_shared_and_its_condition_shown() -> None:
+def test_a_duplicate_metric_shares_its_coefficient_and_shows_the_condition_number() -> None:
     rated, rating, self_play = planted(5)
     twice = Talks(rated.bot, np.c_[rated.values, rated.values[:, 0]])
     play = Talks(self_play.bot, np.c_[self_play.values, self_play.values[:, 0]])
@@ -159,7 +159,7 @@ def test_too_few_bots_are_refused(bots: int, why: str) -> None:
         hybrid(rated, rating, self_play, default_rng(0))
 
 
-def test_what_cannot_be_fitted_is_refused() -> None:
+def test_data_that_cannot_be_fitted_are_refused() -> None:
     rated, rating, self_play = planted(7)
     without = self_play.bot != 5
 

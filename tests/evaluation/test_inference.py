@@ -117,7 +117,7 @@ def test_the_design_of_the_data_decides_what_the_interval_generalises_to(cluster
     assert says in estimate.describe_interval().replace("what other workers", "others")
 
 
-def test_few_clusters_are_said():
+def test_few_clusters_are_reported():
     words = mean(sample([1, 0, 1, 1, 0, 1], [0, 0, 1, 1, 2, 2], [5, 5, 6, 6, 7, 7])).describe_interval()
 
     assert "only 3 conversations" in words

@@ -25,7 +25,7 @@ def test_the_four_figures_are_those_of_the_definition():
     assert found.overall == pytest.approx((2.25 / 4 * 2 / 3 * 5 / 8) ** (1 / 3))
 
 
-def test_nothing_called_positive_has_precision_0_and_no_positives_no_figures():
+def test_no_predicted_positives_give_precision_0_and_no_positives_no_figures():
     assert intent.scores(labels("pn"), labels("nn")).weighted_precision == 0
     assert isinstance(intent.scores(labels("an"), labels("pn")), Undefined)
 
@@ -90,7 +90,7 @@ def write(path, rows):
         ([], "no predictions"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_with_its_line(tmp_path, rows, message):
+def test_an_invalid_file_is_refused_with_its_line(tmp_path, rows, message):
     with pytest.raises(FileError, match=message):
         read_predictions(write(tmp_path / "file.jsonl", rows))
 

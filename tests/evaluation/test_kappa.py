@@ -114,7 +114,7 @@ def test_a_table_that_is_not_square_is_refused():
         cohen_kappa([[1, 2, 3], [4, 5, 6]])
 
 
-def test_a_rater_who_always_says_the_same_leaves_nothing_to_test():
+def test_a_constant_rater_has_no_test():
     kappa = cohen_kappa([[3, 2], [0, 0]])
 
     assert kappa.value == 0

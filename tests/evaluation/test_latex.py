@@ -229,7 +229,7 @@ def test_judged_items_and_pairs_have_theirs() -> None:
     ]
 
 
-def test_what_people_said_of_themselves_has_a_table() -> None:
+def test_questionnaires_have_a_table() -> None:
     asked = {
         "title": "About\nyou", "answers": 2, "people": 2,
         "questions": [

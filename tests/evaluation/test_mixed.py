@@ -168,7 +168,7 @@ def talks(rng: np.random.Generator, better: float, workers: int) -> dict[Hashabl
     }
 
 
-def test_planted_effects_are_found() -> None:
+def test_simulated_effects_are_found() -> None:
     given = talks(np.random.default_rng(3), better=0.9, workers=80)
 
     model = fit(given)
@@ -218,7 +218,7 @@ def test_single_labels_of_workers_of_their_own_give_the_plain_odds_ratio() -> No
     assert np.log(found.interval.high / found.ratio) == pytest.approx(half, rel=1e-4)
 
 
-def test_what_the_model_cannot_tell_is_named() -> None:
+def test_unidentifiable_models_are_named() -> None:
     half, all_yes = np.array([0.0, 1.0] * 4), np.ones(8)
     code = np.repeat(np.arange(4), 2)
     given: dict[Hashable, Sample] = {

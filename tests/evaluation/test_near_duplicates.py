@@ -28,7 +28,7 @@ def test_texts_without_letters_are_never_duplicates() -> None:
 
 
 @given(st.lists(st.text(alphabet="abc d", max_size=12), max_size=8), st.sampled_from([0.1, 0.5, 1.0]))
-def test_it_finds_what_comparing_all_pairs_finds(texts: list[str], threshold: float) -> None:
+def test_near_duplicates_equal_comparing_all_pairs(texts: list[str], threshold: float) -> None:
     expected = set()
     for first, second in combinations(range(len(texts)), 2):
         one, other = character_ngrams(texts[first]), character_ngrams(texts[second])
@@ -52,7 +52,7 @@ def test_an_empty_ngram_is_refused() -> None:
         character_ngrams("a", gram=0)
 
 
-def test_texts_that_are_all_alike_are_not_compared_without_end() -> None:
+def test_too_many_similar_texts_are_refused() -> None:
     # "abcd" in all three and " abc" and "bcd " each: three n-grams that three pairs share.
     assert len(near_duplicates(["abcd"] * 3, 0.5, most=9)) == 3
     with pytest.raises(TooAlikeError, match="9 comparisons are more than 8"):

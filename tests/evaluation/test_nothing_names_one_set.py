@@ -36,7 +36,7 @@ def sources() -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in found if "pretrained" not in path.parts)
 
 
-def test_nothing_else_names_the_questions_of_one_set() -> None:
+def test_no_other_module_names_the_questions_of_one_set() -> None:
     exempt = (*DECLARED, *STATISTICS_OF_ONE_PAPER, *A_DEFAULT)
     named = {
         f"{name}:{number}: {line.strip()}"
@@ -50,7 +50,7 @@ def test_nothing_else_names_the_questions_of_one_set() -> None:
 
 
 @pytest.mark.parametrize("name", [*DECLARED, *STATISTICS_OF_ONE_PAPER, *A_DEFAULT])
-def test_no_exemption_is_left_that_nothing_needs(name: str) -> None:
+def test_no_unneeded_exemption_is_left(name: str) -> None:
     files = [each for each in sources() if each.startswith(name)]
 
     assert any(NAMED.search((ROOT / each).read_text()) for each in files)

@@ -99,7 +99,7 @@ def test_no_two_dialogues_are_alike(contexts: list[StaticContext]) -> None:
     assert [pair for pair in pairs if openings[pair.first] != openings[pair.second]] == []
 
 
-def test_the_data_card_tells_the_counts(contexts: list[StaticContext]) -> None:
+def test_the_data_card_states_the_counts(contexts: list[StaticContext]) -> None:
     card = PATH.with_name("README.md").read_text(encoding="utf-8")
 
     for category in (*CATEGORIES, "all"):
@@ -139,7 +139,7 @@ def test_few_last_turns_open_with_so(contexts: list[StaticContext]) -> None:
         ({"answer": "maybe"}, "'maybe' is not yes or no"),
     ],
 )
-def test_a_broken_key_is_told(
+def test_a_broken_key_is_reported(
     contexts: list[StaticContext], keys: dict[str, ConsistencyKey], changed: dict[str, object], told: str
 ) -> None:
     one = next(key for key in keys.values() if key.turns == (2,) and key.answer is None)
@@ -148,7 +148,7 @@ def test_a_broken_key_is_told(
     assert [told in fault for fault in find_key_faults(contexts, spoiled)] == [True]
 
 
-def test_a_missing_key_and_one_too_many_are_told(
+def test_a_missing_and_a_surplus_key_are_reported(
     contexts: list[StaticContext], keys: dict[str, ConsistencyKey]
 ) -> None:
     one = next(iter(keys))
@@ -159,7 +159,7 @@ def test_a_missing_key_and_one_too_many_are_told(
     assert [fault.split(" ")[0] for fault in faults[:2]] == ["hobbies-01", one]
 
 
-def test_keys_that_mostly_want_no_are_told(
+def test_keys_that_are_mostly_no_are_reported(
     contexts: list[StaticContext], keys: dict[str, ConsistencyKey]
 ) -> None:
     swayed = {k: replace(v, answer="no") if v.id.startswith("personality") else v for k, v in keys.items()}
@@ -193,7 +193,7 @@ def test_no_two_chinese_contexts_end_alike(chinese: list[StaticContext]) -> None
         ({"id": "hobbies-99"}, "hobbies-99 is missing or unknown"),
     ],
 )
-def test_a_chinese_context_that_departs_is_told(
+def test_a_deviating_chinese_context_is_reported(
     contexts: list[StaticContext], chinese: list[StaticContext], changed: dict[str, object], told: str
 ) -> None:
     opening = first_with(chinese, turns=1)
@@ -202,7 +202,7 @@ def test_a_chinese_context_that_departs_is_told(
     assert any(told in fault for fault in find_translation_faults(spoiled, contexts))
 
 
-def test_the_columns_are_what_results_are_broken_down_by(
+def test_the_columns_are_those_of_the_breakdowns(
     contexts: list[StaticContext], keys: dict[str, ConsistencyKey]
 ) -> None:
     found = columns(contexts, keys)
@@ -232,7 +232,7 @@ def test_the_machine_readable_card_describes_the_shipped_files() -> None:
         assert fields[name] == set(json.loads(path.read_text(encoding="utf-8").splitlines()[0]))
 
 
-def test_the_version_stands_in_the_data_card_and_the_citation() -> None:
+def test_the_data_card_and_the_citation_state_the_version() -> None:
     assert f"Version {VERSION}," in PATH.with_name("README.md").read_text(encoding="utf-8")
     assert f"version: {VERSION}" in (PATH.parents[2] / "CITATION.cff").read_text(encoding="utf-8")
 
@@ -269,13 +269,15 @@ def test_one_turn_cannot_test_consistency(contexts: list[StaticContext]) -> None
         ({"extends": "hobbies-01"}, "one turn extends nothing"),
     ],
 )
-def test_a_broken_field_is_told(contexts: list[StaticContext], changed: dict[str, object], told: str) -> None:
+def test_a_broken_field_is_reported(
+    contexts: list[StaticContext], changed: dict[str, object], told: str
+) -> None:
     opening = first_with(contexts, turns=1)
 
     assert any(told in fault for fault in faults_after(contexts, opening, **changed))
 
 
-def test_a_missing_context_is_told(contexts: list[StaticContext]) -> None:
+def test_a_missing_context_is_reported(contexts: list[StaticContext]) -> None:
     assert any("not {1: 315, 2: 500, 3: 662}" in fault for fault in find_faults(contexts[:-1]))
 
 

@@ -134,7 +134,7 @@ def test_a_lab_gets_the_figures_of_its_own_file(tmp_path: Path) -> None:
         ([], "there is no response"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, lines: list[str], told: str) -> None:
+def test_an_unusable_file_is_reported(tmp_path: Path, lines: list[str], told: str) -> None:
     path = tmp_path / "ours.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")
 

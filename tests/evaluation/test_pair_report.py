@@ -72,7 +72,7 @@ def test_wins_losses_and_ties_are_those_counted_by_hand() -> None:
     assert row["low"] < row["lead"] < row["high"]
 
 
-def test_the_lead_may_be_watched_rater_by_rater() -> None:
+def test_the_lead_has_a_sequential_interval_rater_by_rater() -> None:
     """Leads of r, s and t, each over all four items: three wins; two wins and a loss; a win and a loss."""
     (row,) = of(FOUR)["meetings"]
     expected = always_valid_mean([(1 + 3 / 4) / 2, (1 + 1 / 4) / 2, 1 / 2], 0.9).now()  # as neural.chat
@@ -93,7 +93,7 @@ def test_the_table_of_scores_has_the_same_shares() -> None:
     assert (row["turns"], row["labels"], row["workers"]) == (4, 12, 3)
 
 
-def test_an_item_with_as_many_raters_for_the_one_as_for_the_other_is_ambiguous() -> None:
+def test_an_item_with_equal_votes_is_ambiguous() -> None:
     """Item 2 only: at item 3 all are at one that it is a tie."""
     (row,) = of(FOUR)["meetings"]
 
@@ -125,7 +125,7 @@ def leaning(found: dict[str, Any], to: str) -> dict[str, Any]:
     return dict(row)
 
 
-def test_leanings_to_the_side_shown_first_are_those_counted_by_hand() -> None:
+def test_the_bias_to_the_first_side_equals_a_hand_count() -> None:
     """Of FOUR, eight judgments name a side: r and t at item 1 and s at item 4 the one they saw first."""
     row = leaning(of(FOUR), "shown_first")
 
@@ -134,7 +134,7 @@ def test_leanings_to_the_side_shown_first_are_those_counted_by_hand() -> None:
     assert not row["is_beyond_chance"]
 
 
-def test_leanings_to_the_longer_side_leave_out_sides_of_equal_length() -> None:
+def test_the_bias_to_the_longer_side_leaves_out_equal_lengths() -> None:
     """A is longer at item 1, where it wins twice of three times, and B at item 4, where it never wins."""
     of_items = {1: {"A": 9, "B": 4}, 2: {"A": 5, "B": 5}, 3: {"A": 7, "B": 7}, 4: {"A": 2, "B": 3}}
     words = np.array([[of_items[item][one], of_items[item][other]] for item, _, one, other, _ in FOUR])
@@ -143,7 +143,7 @@ def test_leanings_to_the_longer_side_leave_out_sides_of_equal_length() -> None:
     assert (row["value"], row["labels"]) == (pytest.approx(100 * 2 / 6), 6)
 
 
-def test_a_leaning_that_all_have_is_beyond_chance() -> None:
+def test_a_shared_bias_is_beyond_chance() -> None:
     """Twelve raters of twelve contexts always take the side they see first, which is the shorter one."""
     rows = [
         (item, rater, *(("A", "B") if (item + n) % 2 else ("B", "A")), "first")
@@ -159,7 +159,7 @@ def test_a_leaning_that_all_have_is_beyond_chance() -> None:
     assert found["meetings"][0]["lead"] == pytest.approx(0)  # sides are balanced: neither system gains
 
 
-def test_nobody_leans_where_all_is_tied_and_lengths_are_unknown() -> None:
+def test_ties_and_unknown_lengths_show_no_bias() -> None:
     found = of([(1, "r", "A", "B", "tied"), (2, "s", "A", "B", "tied")])
 
     (row,) = found["leanings"]
@@ -167,7 +167,7 @@ def test_nobody_leans_where_all_is_tied_and_lengths_are_unknown() -> None:
     assert row["undefined"]
 
 
-def test_which_side_was_shown_first_changes_no_number_but_the_leaning_to_it() -> None:
+def test_the_order_of_sides_changes_only_the_position_bias() -> None:
     turned = {"first": "second", "second": "first", "tied": "tied"}
     other_way = [(item, rater, b, a, turned[answer]) for item, rater, a, b, answer in FOUR]
 
@@ -192,7 +192,7 @@ def test_a_system_that_always_wins_has_no_strength_but_an_interval_of_its_share(
     assert "undefined" in found["kappa"]
 
 
-def test_a_side_that_somebody_always_takes_cancels_out() -> None:
+def test_a_rater_who_always_takes_one_side_cancels_out() -> None:
     """Whoever always answers “first” says nothing where every pair is shown either way as often."""
     rows = [(n, f"r{n % 5}", *(("A", "B"), ("B", "A"))[n % 2], "first") for n in range(40)]
 
@@ -215,7 +215,7 @@ def test_strengths_allow_for_raters_who_judge_many_items() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_planted_preference_lies_in_its_interval_as_often_as_promised(seed: int) -> None:
+def test_a_simulated_preference_lies_in_its_interval_as_often_as_promised(seed: int) -> None:
     held = []
     for study in range(60):
         rng = np.random.default_rng(1000 * seed + study)

@@ -39,7 +39,7 @@ def planted(strength: dict[str, float], tie: float, judgments: int, *, seed: int
     return Duels.from_rows(rows)
 
 
-def test_records_count_wins_whatever_the_side():
+def test_records_count_wins_on_either_side():
     record = records(duels_of(MIXED))[0]
 
     assert (record.bot, record.opponent) == ("a", "b")
@@ -116,7 +116,7 @@ def test_strengths_maximise_davidsons_likelihood():
     )
 
 
-def test_planted_strengths_are_recovered_inside_their_intervals():
+def test_simulated_strengths_lie_inside_their_intervals():
     truth = {"a": 1.0, "b": 0.2, "c": -0.4, "d": -0.8}
 
     strengths = bradley_terry(planted(truth, -0.7, 3000))
@@ -154,7 +154,7 @@ def test_swapping_the_sides_of_every_judgment_changes_nothing():
         ({}, "names a winner"),
     ],
 )
-def test_strengths_that_do_not_exist_are_named(counts, reason):
+def test_undefined_strengths_are_named(counts, reason):
     answer = bradley_terry(duels_of(counts))
 
     assert isinstance(answer, Undefined)

@@ -25,7 +25,7 @@ from evaluation.texts.personal_data import Kind, Redactor, find_personal_data
         ("see https://x.org/me, or @wanda_k", [("LINK", "https://x.org/me"), ("LINK", "@wanda_k")]),
     ],
 )  # fmt: skip
-def test_it_is_found(text: str, expected: list[tuple[str, str]]) -> None:
+def test_likely_personal_data_are_found(text: str, expected: list[tuple[str, str]]) -> None:
     found = list(find_personal_data(text))
 
     assert [(each.kind.name, each.text) for each in found] == expected
@@ -43,11 +43,11 @@ def test_it_is_found(text: str, expected: list[tuple[str, str]]) -> None:
         "My name? No!",
     ],
 )
-def test_what_only_looks_a_little_like_it_is_not(text: str) -> None:
+def test_texts_that_only_resemble_personal_data_are_not_found(text: str) -> None:
     assert list(find_personal_data(text)) == []
 
 
-def test_marks_stand_for_words_of_their_own_in_any_case_the_longest_first() -> None:
+def test_redaction_marks_replace_whole_words_in_any_case_the_longest_first() -> None:
     redactor = Redactor({"Ann": Kind.NAME, "Ann Lee": Kind.NAME, "李明": Kind.NAME, "a@b.org": Kind.EMAIL})
 
     marked = redactor("ann lee, Ann\u2019s annual mail: A@b.org, not a@b.organic. 我叫李明\uff0c")

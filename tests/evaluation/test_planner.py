@@ -34,7 +34,7 @@ def test_sample_sizes_are_cohens(effect, power, published):
 
 
 @pytest.mark.parametrize(("conversations", "effect"), [(393, 0.2), (64, 0.5), (26, 0.8)])
-def test_the_difference_that_so_many_show_is_cohens(conversations, effect):
+def test_the_detectable_difference_is_cohens(conversations, effect):
     seen = difference_seen(conversations, 0.2)
 
     assert not isinstance(seen, Undefined)
@@ -42,7 +42,7 @@ def test_the_difference_that_so_many_show_is_cohens(conversations, effect):
     assert power_of(conversations, seen, 0.2) == pytest.approx(0.8, abs=0.001)
 
 
-def test_few_conversations_show_no_difference_that_there_can_be():
+def test_too_few_conversations_show_no_possible_difference():
     assert isinstance(difference_seen(1, 0.1), Undefined)
     assert isinstance(difference_seen(2, 0.5), Undefined)
     assert difference_seen(2, 0.1) == pytest.approx(difference_seen(2, 0.05) * 2, rel=0.001)
@@ -50,7 +50,7 @@ def test_few_conversations_show_no_difference_that_there_can_be():
 
 @pytest.mark.parametrize("difference", [0.2, 0.5, 1.0])
 @pytest.mark.parametrize("conversations", [2, 3, 10, 100, 1000])
-def test_however_large_the_difference_the_power_is_a_number(conversations, difference):
+def test_the_power_is_finite_for_any_difference(conversations, difference):
     # SciPy's noncentral t is NaN at some of these, such as 4 degrees of freedom and a shift of 10.
     assert 0 < power_of(conversations, difference, 0.1, level=0.99) <= 1
     assert power_of(3, math.sqrt(2 / 3), 0.1 * math.sqrt(2 / 3)) > 0.99
@@ -165,7 +165,7 @@ def spaced(conversations: int, mean: float, deviation: float, start: int) -> Sam
     return Sample(mean + deviation * raw / raw.std(ddof=1), codes, codes)
 
 
-def test_what_a_difference_still_needs_is_cohens_number_less_what_is_there():
+def test_the_number_still_needed_is_cohens_less_the_existing_one():
     # Cohen 1988, Table 2.4.1: d = 0.5 needs 64 in each group for a power of 0.8; 20 are there.
     found = difference(spaced(20, 0.55, 0.1, 0), spaced(20, 0.5, 0.1, 100))
 
@@ -189,7 +189,7 @@ def test_several_pairs_need_more_conversations():
         (spaced(20, 0.5, 0.1, 0), Sample(np.array([0.4]), np.array([100]), np.array([100])), "needs 2"),
     ],
 )
-def test_where_nothing_more_is_needed_or_nothing_helps_that_is_said(first, second, reason):
+def test_a_sufficient_or_hopeless_sample_is_named(first, second, reason):
     needed = further_needed(difference(first, second))
 
     assert isinstance(needed, Undefined)

@@ -40,7 +40,7 @@ READ = Judging(
 )
 
 
-def test_a_study_that_follows_the_paper_departs_in_nothing() -> None:
+def test_a_study_that_follows_the_paper_has_no_departures() -> None:
     assert MEENA.deviations(PAPER, MEENA.asks) == []
 
 
@@ -104,7 +104,7 @@ def test_a_judging_study_departs_from_the_static_evaluation(changed, sentence):
     assert all(sentence in each for each in found)
 
 
-def test_conversations_that_readers_judge_are_held_to_those_of_the_paper() -> None:
+def test_judged_conversations_are_checked_against_the_paper() -> None:
     read = protocols()["meena-read"]
 
     assert read.deviations(READ, read.asks) == []
@@ -145,7 +145,7 @@ def test_each_bot_with_too_few_conversations_is_named() -> None:
     ]
 
 
-def test_an_own_design_departs_from_nothing_and_nothing_was_published_of_it() -> None:
+def test_a_custom_design_has_no_departures_and_no_published_scores() -> None:
     assert conformance(Design("", MEENA.asks), replace(PAPER, min_turns=2)) == {
         "protocol_key": "",
         "protocol": "",
@@ -195,13 +195,13 @@ OWN = AskFact("own-2", "partner_turn", "each_turn", title="Our own")
         ),
     ],
 )
-def test_what_is_asked_otherwise_is_told(asks: list[AskFact], sentences: list[str]) -> None:
+def test_different_wordings_are_departures(asks: list[AskFact], sentences: list[str]) -> None:
     talks = replace(PAPER, bot_opens=False, min_turns=6, question_set="likert")
 
     assert NEURAL.deviations(talks, asks) == sentences
 
 
-def test_other_first_questions_are_told_once() -> None:
+def test_other_first_questions_are_named_once() -> None:
     talks = replace(PAPER, question_set="our-own")
     (found,) = MEENA.deviations(talks, [OWN])
 

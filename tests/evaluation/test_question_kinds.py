@@ -125,7 +125,7 @@ def test_a_condition_on_several_choices_holds_if_one_of_them_is_chosen():
     assert both.check({"sources": ["fact", "self"], "why": "so"})["why"] == "so"
 
 
-def test_a_question_that_was_not_asked_has_no_answer_to_show():
+def test_a_question_that_was_not_asked_shows_no_answer():
     shown = {
         question.key: answer for question, answer in SSA.answered_questions(SSA.check({"sensible": False}))
     }
@@ -188,7 +188,7 @@ def some_answer(draw: st.DrawFn, question: Question) -> object:
 
 
 @given(question_sets())
-def test_a_declaration_comes_back_from_json_as_it_went(own):
+def test_a_declaration_survives_json(own):
     there = json.loads(json.dumps(own.to_json()))
 
     assert QuestionSet.from_json(there) == own
@@ -196,7 +196,7 @@ def test_a_declaration_comes_back_from_json_as_it_went(own):
 
 
 @given(st.data(), question_sets())
-def test_whatever_is_accepted_is_accepted_again_as_it_was_stored(data, own):
+def test_stored_answers_are_accepted_again(data, own):
     given_ = {each.key: some_answer(data.draw, each) for each in own.questions if data.draw(st.booleans())}
     try:
         stored = own.check(given_)
@@ -383,7 +383,7 @@ def numbers(count: int) -> tuple[Choice, ...]:
         ({"translations": {"en": {}}}, "translations.en"),
     ],
 )
-def test_a_declaration_that_cannot_be_is_refused_with_its_field_and_the_cure(broken, field):
+def test_an_invalid_declaration_is_refused_with_field_and_cure(broken, field):
     with pytest.raises(DeclarationError) as caught:
         declared(*broken.pop("questions", (MOOD,)), **broken)
 
@@ -409,7 +409,7 @@ def test_a_declaration_that_cannot_be_is_refused_with_its_field_and_the_cure(bro
         ({"subjects": ["weather"]}, "subjects[0]"),
     ],
 )
-def test_json_that_declares_no_set_is_refused_with_its_field(change, field):
+def test_json_without_a_set_is_refused_with_its_field(change, field):
     with pytest.raises(DeclarationError) as caught:
         QuestionSet.from_json(SSA.to_json() | change)
 
@@ -449,7 +449,7 @@ def test_json_that_declares_no_set_is_refused_with_its_field(change, field):
         ),
     ],
 )
-def test_what_is_wrong_with_json_is_told_with_its_value_and_what_to_write_instead(change, said):
+def test_faults_in_json_name_the_value_and_the_cure(change, said):
     with pytest.raises(DeclarationError) as caught:
         QuestionSet.from_json(SSA.to_json() | {"scores": [], "headline": "", "examples": []} | change)
 
@@ -487,7 +487,7 @@ def test_all_faults_are_found_at_once_and_none_is_invented_for_parts_that_depend
 
 
 @pytest.mark.parametrize("nothing", [None, [], "ssa", 7, {"format": 1, "key": float("nan")}])
-def test_what_is_no_object_is_refused(nothing):
+def test_json_other_than_an_object_is_refused(nothing):
     with pytest.raises(DeclarationError):
         QuestionSet.from_json(nothing)
 
@@ -502,7 +502,7 @@ def test_texts_of_researchers_are_cleaned():
 # --- languages, the registry ----------------------------------------------------------------------
 
 
-def test_a_set_speaks_the_language_of_its_workers_as_far_as_it_is_translated():
+def test_a_set_is_in_the_language_of_its_workers_as_far_as_translated():
     own = declared(MOOD, EASE, translations={"zh": {"How does it sound?": "听起来怎么样?", "hard": "难"}})
 
     chinese = own.in_language("zh-CN")
@@ -515,14 +515,14 @@ def test_a_set_speaks_the_language_of_its_workers_as_far_as_it_is_translated():
 
 
 @pytest.mark.parametrize("key", sorted(QUESTION_SETS))
-def test_the_sets_that_come_along_come_back_from_json(key):
+def test_the_shipped_sets_survive_json(key):
     own = QUESTION_SETS[key]
 
     assert QuestionSet.from_json(json.loads(json.dumps(own.to_json()))) == own
     assert own.main_score is not None
 
 
-def test_sets_of_researchers_are_found_but_do_not_hide_ours():
+def test_sets_of_researchers_do_not_hide_shipped_sets():
     mine = {"own": declared(MOOD), "ssa": declared(MOOD, key="ssa")}
 
     assert question_set("own", mine.get) is mine["own"]

@@ -64,7 +64,7 @@ def test_a_legal_pair_of_answers_is_stored_completely(answers, stored):
         ({"sensible": True, "specific": True, "fun": 1}, "unknown_question", "fun", "sensible, specific"),
     ],
 )
-def test_a_wrong_answer_is_refused_in_plain_words(answers, code, question, words):
+def test_a_wrong_answer_is_refused_with_an_explanation(answers, code, question, words):
     with pytest.raises(AnswersError, match=words) as caught:
         SSA.check(answers)
 
@@ -84,7 +84,7 @@ def test_a_scale_accepts_its_points_and_nothing_between_or_beside():
             scale.check({"agree": wrong})
 
 
-def test_a_question_without_fallback_is_left_out_where_it_is_not_asked():
+def test_a_question_without_fallback_is_left_out_if_not_asked():
     why = Question(
         "why",
         "Why?",

@@ -58,7 +58,7 @@ def test_the_careless_rater_comes_first():
     assert influence(always_yes)[0].shift > 0
 
 
-def test_a_rater_who_gave_all_labels_has_no_influence_to_tell():
+def test_a_rater_who_gave_all_labels_has_no_defined_influence():
     labels = Labels.from_rows([("a", "d", 0, "rita", True, False)])
 
     alone = influence(labels)[0]
@@ -129,7 +129,7 @@ def test_a_bot_without_common_turns_is_named():
     assert "No turn of a" in answer.reason
 
 
-def test_the_largest_influences_are_the_first_of_all():
+def test_the_largest_influences_come_first():
     labels = random_labels(3)
     everything = influence(labels)
     known = [found for found in everything if not isinstance(found.shift, Undefined)]

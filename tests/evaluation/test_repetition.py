@@ -51,7 +51,7 @@ def test_the_bit_parallel_length_equals_the_textbook_recursion(first, second):
 
 
 @given(sequences, sequences)
-def test_the_rule_is_what_its_statement_says(first, second):
+def test_the_rule_equals_its_statement(first, second):
     shorter, common = min(len(first), len(second)), literal(first, second)
     expected = common >= MIN_WORDS and common >= MIN_SHARE * shorter
 
@@ -149,7 +149,7 @@ def test_repetition_per_bot_counts_bot_turns_only():
 
 
 @pytest.mark.shared_data
-def test_the_published_conversations_repeat_as_the_page_says(shared_folder):
+def test_the_published_conversations_have_the_documented_repetition(shared_folder):
     flagged = {}
     for system in ("meena", "mitsuku", "human"):
         with gzip.open(shared_folder / "meena" / f"{system}.jsonl.gz", "rt") as file:

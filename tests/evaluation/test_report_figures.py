@@ -94,7 +94,7 @@ def test_a_reply_that_few_conversations_reach_has_no_interval_but_a_reason() -> 
     assert "All labels are of one conversation" in ann["replies"][2]["cells"][0]["undefined"]
 
 
-def test_a_comparison_says_who_is_ahead_by_how_much() -> None:
+def test_a_comparison_names_the_leader_and_the_difference() -> None:
     ann = [row for n in range(20) for row in conversation("Ann", n, f"a{n}", (1, 1), (1, n % 2))]
     bob = [row for n in range(20, 40) for row in conversation("Bob", n, f"b{n}", (1, 0), (n % 2, 0))]
 
@@ -368,7 +368,7 @@ def test_the_most_influential_worker_comes_first() -> None:
     assert (found["workers"], found["labels"], found["median_labels"], found["most_labels"]) == (3, 8, 2, 4)
 
 
-def test_the_only_worker_of_a_bot_has_no_influence_that_can_be_told() -> None:
+def test_the_only_worker_of_a_bot_has_no_defined_influence() -> None:
     found = rater_figures(SSA, planted(*conversation("Ann", 1, "w1", (1, 1))))
 
     assert found["influence"] == []
@@ -379,7 +379,7 @@ EXCLUDED = {"w1": "always yes", "w9": "came later"}
 
 
 @pytest.mark.parametrize("primary", list(Analysis))
-def test_every_number_follows_the_declared_analysis_and_the_other_stands_beside(primary: Analysis) -> None:
+def test_every_number_follows_the_declared_analysis_beside_the_other_one(primary: Analysis) -> None:
     plan = AnalysisPlan(primary, "All answers alike.", EXCLUDED)
 
     result = study_figures(SSA, planted(*ANN, *BOB), plan=plan)
@@ -405,7 +405,7 @@ def test_every_number_follows_the_declared_analysis_and_the_other_stands_beside(
     ]
 
 
-def test_nothing_stands_beside_if_nobody_was_excluded() -> None:
+def test_without_exclusions_there_is_one_analysis() -> None:
     plan = AnalysisPlan(Analysis.WITHOUT_EXCLUDED, "Too fast.")
     result = study_figures(SSA, planted(*ANN), plan=plan)
 
@@ -442,7 +442,7 @@ def test_the_same_worker_twice_on_a_reply_is_an_error_with_both_rows() -> None:
     assert (caught.value.row, caught.value.earlier) == (4, 0)
 
 
-def test_agreement_is_told_over_replies_that_several_workers_labelled() -> None:
+def test_agreement_covers_replies_that_several_workers_labelled() -> None:
     pairs = [(1, 1), (1, 1), (0, 0), (1, 0)]
     rows: list[Row] = [
         ("Ann", 1, n, worker, label, 0)
@@ -484,7 +484,7 @@ def test_unknown_times_are_not_zero() -> None:
     assert latency(planted(*ANN)) is None
 
 
-def test_repetition_faults_and_endings_stand_by_bot() -> None:
+def test_repetition_faults_and_endings_are_listed_by_bot() -> None:
     again = "you can say that once more my friend"
     texts = [
         [(False, "hello"), (True, again), (False, "why"), (True, again + " indeed")],

@@ -85,7 +85,7 @@ def test_a_column_that_one_cluster_has_to_itself_leaves_its_error_to_others() ->
     assert found.freedom[0] == pytest.approx(alone.freedom[0])
 
 
-def test_the_same_column_twice_changes_nothing_that_both_foretell() -> None:
+def test_a_duplicate_column_changes_no_prediction() -> None:
     design, y, clusters = line(4, [4] * 6)
     twice = np.column_stack([design, design[:, 1]])
     weights = np.linalg.pinv(twice)

@@ -34,11 +34,11 @@ def test_texts_that_may_be_in_a_language(texts: list[str], language: str) -> Non
         (["Да, конечно, я тоже люблю кино"], "en", "mostly in Cyrillic script"),
     ],
 )
-def test_texts_that_cannot_be(texts: list[str], language: str, why: str) -> None:
+def test_texts_that_cannot_be_in_a_language(texts: list[str], language: str, why: str) -> None:
     assert contradiction(texts, language) == why
 
 
-def test_how_many_letters_are_enough_can_be_said() -> None:
+def test_the_minimum_number_of_letters_is_a_parameter() -> None:
     assert contradiction(["Hi!"], "ar") == ""
     assert contradiction(["Hi!"], "ar", enough=1) == "mostly in Latin script"
     assert contradiction(["Hi!"], "en", enough=1) == ""

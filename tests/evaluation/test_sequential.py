@@ -83,7 +83,7 @@ def test_a_difference_is_found_early_and_its_absence_is_not():
     assert 0 in always_valid_difference(good, conversations(1, 300, mean=0.9, seed=3)[0]).now()
 
 
-def test_no_conversation_yet_is_named():
+def test_the_absence_of_conversations_is_named():
     assert isinstance(always_valid_mean([]).now(), Undefined)
 
 

@@ -48,14 +48,14 @@ def test_four_fast_answers_are_too_few_to_tell() -> None:
     assert signs([judged(*gave("brief", "ynyn", ms=50))], {}) == {}
 
 
-def test_answers_without_a_time_are_a_sign_that_no_page_gave_them() -> None:
+def test_answers_without_a_time_are_a_sign() -> None:
     found = signs([judged(*CAREFUL, *gave("program", "ynyny", ms=np.nan))], {})
 
     assert list(found) == ["program"]
     assert "None of 5 answers says how long it took" in found["program"]
 
 
-def test_the_same_answers_are_a_sign_where_others_differ() -> None:
+def test_equal_answers_are_a_sign_if_others_differ() -> None:
     # Of the others' 24 answers 6 are no. Eight times no: ((6 + 1) / (24 + 2))^8 = 0.000028 < 0.001.
     # Eight times yes: ((18 + 1) / 26)^8 = 0.081.
     grumpy = signs([judged(*CAREFUL, *gave("grumpy", "n" * 8))], {})
@@ -67,7 +67,7 @@ def test_the_same_answers_are_a_sign_where_others_differ() -> None:
     assert content == {}
 
 
-def test_the_same_answers_about_a_bot_of_which_all_say_so_are_none() -> None:
+def test_equal_answers_are_no_sign_if_others_agree() -> None:
     """Beside it stands a bot of which nobody does: over both together, yes would be rare."""
     others = [*gave("a", "y" * 12, bot="Good"), *gave("b", "y" * 12 + "n", bot="Good")]
     bad = [*gave("c", "n" * 40 + "y", bot="Bad"), *gave("d", "n" * 40 + "y", bot="Bad")]
@@ -77,7 +77,7 @@ def test_the_same_answers_about_a_bot_of_which_all_say_so_are_none() -> None:
     assert "content" not in found
 
 
-def test_nobody_is_odd_alone() -> None:
+def test_a_single_worker_shows_no_sign() -> None:
     assert signs([judged(*gave("only", "y" * 19), *gave("other", "n" * 19))], {}) == {}
 
 
@@ -95,7 +95,7 @@ def test_nobody_is_odd_alone() -> None:
         (Manner(), None),
     ],
 )
-def test_a_manner_is_a_sign_from_its_threshold(manner: Manner, sentence: str | None) -> None:
+def test_behaviour_is_a_sign_from_its_threshold(manner: Manner, sentence: str | None) -> None:
     assert signs([judged(*CAREFUL)], {"w": manner}) == ({"w": sentence} if sentence else {})
 
 
@@ -123,7 +123,7 @@ def test_no_labels_and_no_workers_are_no_error() -> None:
     assert signs([empty], {}) == {}
 
 
-def test_haste_is_told_from_the_answers_to_all_asks_and_sameness_from_each() -> None:
+def test_haste_is_measured_over_all_asks_and_equal_answers_per_ask() -> None:
     # Three hasty answers by each of two asks are too few for either, and enough together.
     one, other = judged(*CAREFUL, *gave("hasty", "yny", ms=300)), judged(*gave("hasty", "nyn", ms=500))
     same = judged(*CAREFUL, *gave("grumpy", "n" * 8))

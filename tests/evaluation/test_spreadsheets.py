@@ -20,7 +20,7 @@ def one_by_one(rows: Sequence[Sequence[object]]) -> str:
 
 
 @pytest.mark.parametrize("above", VALUES, ids=repr)
-def test_whatever_shares_a_column_each_cell_is_what_it_is_by_itself(above: object) -> None:
+def test_a_cell_is_formatted_independently_of_its_column(above: object) -> None:
     rows = [(above, above, below, 1) for below in VALUES]
 
     assert csv_text(rows) == csv_of(zip(*rows, strict=True)) == one_by_one(rows)

@@ -53,7 +53,7 @@ def test_generic_bot_of_the_paper_scores_35():
     assert ssa(Labels.from_rows(rows))["generic"].ssa == pytest.approx(0.35)
 
 
-def test_bots_are_scored_apart_and_a_bot_without_labels_is_absent():
+def test_bots_are_scored_separately_and_bots_without_labels_are_left_out():
     scores = ssa(Labels.from_rows([*ROWS, ("a", "d1", 2, "wanda", False, False)]))
 
     assert list(scores) == ["a", "b"]

@@ -15,7 +15,7 @@ def test_equal_reports_differ_in_nothing() -> None:
     assert (found.values, found.differences, found.not_stated, found.not_computed) == (4, [], {}, {})
 
 
-def test_what_is_stated_and_differs_is_a_difference_however_small() -> None:
+def test_any_difference_of_a_stated_figure_is_reported() -> None:
     found = compare(ABOUT, {**ABOUT, "bots": [{"bot": "Ann", "value": 50.0 + 1e-13}]})
 
     assert found.differences == [Difference("bots[0].value", 50.0, 50.0 + 1e-13)]
@@ -44,7 +44,7 @@ def test_a_figure_with_a_name_of_its_own_can_be_missing_on_either_side() -> None
         (None, 0, {"x"}),
     ],
 )
-def test_a_list_is_stated_as_a_whole_and_so_is_that_there_is_nothing(
+def test_lists_and_empty_values_are_compared_as_a_whole(
     stated: object, given: object, where: set[str]
 ) -> None:
     for found in (compare({"x": stated}, {"x": given}), compare({"x": given}, {"x": stated})):

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
 
 
-def test_every_module_has_its_place_on_the_page():
+def test_the_page_documents_every_module():
     modules = {f"evaluation/{path.name}" for path in (ROOT / "evaluation").glob("*.py")}
 
     assert set(re.findall(r"`(evaluation/\w+\.py)`", PAGE)) == modules - {"evaluation/__init__.py"}

@@ -40,7 +40,7 @@ def test_ratings_go_from_poor_to_excellent(asked: QuestionSet) -> None:
 
 @pytest.mark.shared_data
 @pytest.mark.skipif(not SHARED.exists(), reason=f"{SHARED} is absent")
-def test_they_take_every_annotation_that_was_published() -> None:
+def test_every_published_annotation_is_accepted() -> None:
     said, used, rated = Counter[str](), Counter[str](), Counter[str]()
     for part in ("valid", "train_part"):
         packed = (SHARED / f"topical_chat_{part}.jsonl.gz").read_bytes()

@@ -51,7 +51,7 @@ def test_kappas_are_those_of_other_packages_and_low_ones_are_marked() -> None:
     assert {key for key, row in rows.items() if row["is_low"]} == {"interesting", "go_on"}
 
 
-def test_table_4_stands_beside() -> None:
+def test_the_report_shows_table_4_for_comparison() -> None:
     protocol = protocol_with_scores("topical-chat-snippets", "topical-chat-snippet")
 
     assert protocol

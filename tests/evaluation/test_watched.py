@@ -52,7 +52,7 @@ def literal(apart: list[float], alpha: float = 0.05) -> tuple[float, float]:
     return 100 * (2 * max(min(kept) - 0.001, 0) - 1), 100 * (2 * min(max(kept) + 0.001, 1) - 1)
 
 
-def test_of_a_worker_with_several_conversations_the_first_counts() -> None:
+def test_only_the_first_conversation_of_a_worker_counts() -> None:
     # Ann's are w1's and w2's first. Of Bob's, that with w1 is their second, so only that with w3 is left.
     rows: list[Row] = [
         ("a", 1, "w1", 1),
@@ -94,7 +94,7 @@ def queue(rng: np.random.Generator, raters: int) -> list[Row]:
     ]
 
 
-def test_of_a_queue_each_rater_with_a_whole_batch_counts_once_in_the_order_of_finishing() -> None:
+def test_raters_with_a_whole_batch_count_once_in_the_order_of_finishing() -> None:
     rows = queue(np.random.default_rng(5), 25)
     late = [row for row in rows if row[2] != "r003"] + [row for row in rows if row[2] == "r003"]
     unfinished = [*late, ("a", 1, "x", 1.0), ("b", 1, "x", 0.0)]
@@ -110,7 +110,7 @@ def test_of_a_queue_each_rater_with_a_whole_batch_counts_once_in_the_order_of_fi
     assert (found["low"], found["high"]) == pytest.approx(literal(list(apart.values())))
 
 
-def test_what_comes_later_never_widens_it() -> None:
+def test_later_data_never_widen_the_interval() -> None:
     rows = queue(np.random.default_rng(8), 40)
     looks = [watched(rows[:n], batches(planted(rows[:n]).rater, 10)) for n in range(25, 400, 13)]
 
@@ -133,7 +133,7 @@ def test_the_intervals_of_all_pairs_of_systems_hold_together() -> None:
     assert (found["low"], found["high"]) == pytest.approx(literal(apart, 0.05 / 3))
 
 
-def test_it_says_why_a_lead_cannot_be_watched() -> None:
+def test_a_missing_sequential_interval_has_a_reason() -> None:
     rows = queue(np.random.default_rng(5), 3)
     adaptive = watched(rows, batches(planted(rows).rater, 10, third_rater=True))
     too_few = watched(rows, batches(planted(rows).rater, 11))
@@ -142,7 +142,7 @@ def test_it_says_why_a_lead_cannot_be_watched() -> None:
     assert too_few["undefined"].startswith("Fewer than two raters have judged a whole batch")
 
 
-def test_it_holds_at_every_look_though_workers_come_back() -> None:
+def test_the_interval_holds_at_every_look_with_returning_workers() -> None:
     """Two equal systems and 40 workers who lean on them, five conversations each: 200 studies."""
     missed = 0
     for rng in np.random.default_rng(1).spawn(200):

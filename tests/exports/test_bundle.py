@@ -115,7 +115,7 @@ def test_the_data_alone_gives_every_number_of_the_stored_report(full: Study, bun
     assert any("low" in cell for bot in stored["bots"] for cell in bot["cells"])
 
 
-def test_the_paragraph_says_when_the_labels_that_count_were_given_and_the_data_alone_gives_it_again(
+def test_the_paragraph_dates_the_counted_labels_and_is_recomputed_from_the_bundle(
     make_study: MakeStudy, rex: User, bundle_of: MakeBundle
 ) -> None:
     rules = {"primary_analysis": "without_excluded", "exclusion_rules": "Always the same answer."}
@@ -162,7 +162,7 @@ def test_the_paragraph_says_which_labels_have_no_known_time(
     assert "labels were given" not in method(study, figures(computed(study))).text
 
 
-def test_one_changed_label_is_found(full: Study, bundle_of: MakeBundle) -> None:
+def test_a_changed_label_is_detected(full: Study, bundle_of: MakeBundle) -> None:
     def other(lines: str) -> str:
         first, rest = lines.split("\n", 1)
         label = json.loads(first)
@@ -177,7 +177,7 @@ def test_one_changed_label_is_found(full: Study, bundle_of: MakeBundle) -> None:
     assert any(re.fullmatch(r"bots\[.\]\.cells\[1\]\.value", each["where"]) for each in answer["differences"])
 
 
-def test_a_changed_number_of_the_report_is_found(full: Study, bundle_of: MakeBundle) -> None:
+def test_a_changed_figure_of_the_report_is_detected(full: Study, bundle_of: MakeBundle) -> None:
     def other(text: str) -> str:
         report = json.loads(text)
         report["bots"][0]["cells"][2]["low"] += 1e-13
@@ -300,7 +300,7 @@ def test_another_question_set_is_recomputed_from_its_own_columns(
         ),
     ],
 )
-def test_a_bundle_that_cannot_be_read_says_where(
+def test_an_unreadable_bundle_names_the_place(
     full: Study, bundle_of: MakeBundle, name: str, change: Callable[[str], str], said: str
 ) -> None:
     done = command_line("recompute", str(rewritten(bundle_of(full), name, change)))
@@ -394,7 +394,7 @@ def test_every_version_of_the_consent_text_is_there(full: Study, rex: User, bund
     assert {worker["consent"] for worker in workers} == {1}
 
 
-def test_a_study_that_is_not_there_has_no_bundle() -> None:
+def test_an_unknown_study_has_no_bundle() -> None:
     with pytest.raises(CommandError, match="There is no study '999999'"):
         call_command("bundle", "999999")
 
@@ -406,9 +406,7 @@ def test_the_same_data_make_the_same_bytes(full: Study, bundle_of: MakeBundle) -
     assert bundle_of(full).read_bytes() == first
 
 
-def test_an_archive_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(
-    short: Study, bundle_of: MakeBundle
-) -> None:
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(short: Study, bundle_of: MakeBundle) -> None:
     bundle = rewritten(bundle_of(short), "data/labels.jsonl", lambda text: text + " " * 100_000_000)
 
     done = command_line("recompute", str(bundle))

@@ -97,7 +97,7 @@ def test_the_bundle_alone_gives_every_number_again(study: Study, tmp_path: Path)
         assert "A fact" in archive.read("tables/scores.tex").decode()
 
 
-def test_answers_outside_the_choices_are_found_with_their_line(study: Study, tmp_path: Path) -> None:
+def test_answers_outside_the_choices_are_named_with_their_line(study: Study, tmp_path: Path) -> None:
     path, changed = tmp_path / "bundle.zip", tmp_path / "changed.zip"
     call_command("bundle", str(study.pk), output=path)
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
@@ -110,7 +110,9 @@ def test_answers_outside_the_choices_are_found_with_their_line(study: Study, tmp
         recompute(changed)
 
 
-def test_page_and_exports_show_every_kind_and_run_nothing(study: Study, rex: User, sign_in: SignIn) -> None:
+def test_page_and_exports_show_every_kind_and_execute_nothing(
+    study: Study, rex: User, sign_in: SignIn
+) -> None:
     computed(study)
     client = sign_in(rex)
 

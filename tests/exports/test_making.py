@@ -89,7 +89,7 @@ def test_from_the_button_to_an_archive_like_the_commands(
     assert archive.read_bytes() == (tmp_path / "commanded.zip").read_bytes()
 
 
-def test_an_archive_of_several_parts_comes_out_whole(
+def test_an_archive_of_several_parts_is_downloaded_whole(
     told: Study, rex: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(bundle_jobs, "PART_BYTES", 10_000)
@@ -101,7 +101,7 @@ def test_an_archive_of_several_parts_comes_out_whole(
     assert b"".join(bundle_jobs.chunks(bundle)) == (tmp_path / "commanded.zip").read_bytes()
 
 
-def test_its_page_says_how_many_rows_are_written(told: Study, rex: User, sign_in: SignIn) -> None:
+def test_the_page_shows_how_many_rows_are_written(told: Study, rex: User, sign_in: SignIn) -> None:
     made(told, rex)
     first = Bundle.objects.get()
     heard = bundle_jobs.progress(first)
@@ -190,7 +190,9 @@ def test_the_page_says_why_a_bundle_failed_and_it_can_be_made_again(
     assert Bundle.objects.count() == 1
 
 
-def test_on_a_full_disk_nothing_of_it_stays(told: Study, rex: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_partial_bundle(
+    told: Study, rex: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bundle_jobs, "MIN_FREE_BYTES", 1 << 60)
 
     bundle = made(told, rex)
@@ -199,7 +201,7 @@ def test_on_a_full_disk_nothing_of_it_stays(told: Study, rex: User, monkeypatch:
     assert not BundlePart.objects.exists()
 
 
-def test_one_whose_process_died_or_never_came_can_be_made_again(
+def test_a_bundle_whose_process_died_or_never_started_can_be_made_again(
     told: Study, rex: User, sign_in: SignIn
 ) -> None:
     client = sign_in(rex)
@@ -219,7 +221,7 @@ def test_one_whose_process_died_or_never_came_can_be_made_again(
     assert made(told, rex).made_at
 
 
-def test_it_is_gone_after_a_day(told: Study, rex: User) -> None:
+def test_a_bundle_is_deleted_after_a_day(told: Study, rex: User) -> None:
     made(told, rex)
 
     bundle_jobs.delete_old(now=timezone.now() + timedelta(hours=23))
@@ -233,7 +235,7 @@ def test_it_is_gone_after_a_day(told: Study, rex: User) -> None:
 # --- what is taken back takes the bundles along ------------------------------------------------------
 
 
-def test_who_withdraws_is_in_no_stored_bundle_of_studies_that_tell_of_them(
+def test_a_withdrawal_deletes_all_stored_bundles_that_quote_the_worker(
     told: Study, rex: User, make_queue: MakeQueue, make_study: MakeStudy
 ) -> None:
     readers, unrelated = make_queue(), make_study({"other": 1})
@@ -251,7 +253,7 @@ def test_who_withdraws_is_in_no_stored_bundle_of_studies_that_tell_of_them(
     assert [each.study for each in Bundle.objects.all()] == [unrelated]
 
 
-def test_what_is_deleted_in_one_study_leaves_the_bundles_of_others_alone(
+def test_a_deletion_in_one_study_keeps_the_bundles_of_other_studies(
     told: Study, rex: User, make_queue: MakeQueue, make_study: MakeStudy
 ) -> None:
     first, second, unrelated = make_queue(), make_queue(), make_study({"other": 1})
@@ -270,7 +272,7 @@ def test_what_is_deleted_in_one_study_leaves_the_bundles_of_others_alone(
     assert [each.study for each in Bundle.objects.all()] == [unrelated]
 
 
-def test_a_bundle_that_quotes_more_than_was_known_is_not_handed_out(
+def test_a_bundle_that_quotes_further_studies_is_not_stored(
     told: Study, rex: User, make_queue: MakeQueue
 ) -> None:
     readers = make_queue()
@@ -285,9 +287,7 @@ def test_a_bundle_that_quotes_more_than_was_known_is_not_handed_out(
     assert not BundlePart.objects.exists()
 
 
-def test_redacting_erasing_and_deleting_take_the_bundle_along(
-    told: Study, rex: User, sign_in: SignIn
-) -> None:
+def test_redacting_erasing_and_deleting_delete_the_bundle(told: Study, rex: User, sign_in: SignIn) -> None:
     client = sign_in(rex)
 
     made(told, rex)
@@ -306,7 +306,7 @@ def test_redacting_erasing_and_deleting_take_the_bundle_along(
     assert Bundle.objects.exists()  # what is not taken back after all keeps it
 
 
-def test_a_withdrawal_while_it_is_made_ends_it(told: Study, rex: User) -> None:
+def test_a_withdrawal_ends_the_making_of_a_bundle(told: Study, rex: User) -> None:
     bundle, _is_new = bundle_jobs.request_bundle(told, by=rex)
     process = start_bundle_process(bundle.pk)
     while not Bundle.objects.filter(begun_at__isnull=False).exists():
@@ -320,7 +320,7 @@ def test_a_withdrawal_while_it_is_made_ends_it(told: Study, rex: User) -> None:
     assert not BundlePart.objects.exists()
 
 
-def test_nobody_begins_a_bundle_until_what_is_taken_back_is_gone(told: Study, rex: User) -> None:
+def test_no_bundle_starts_until_a_withdrawal_is_done(told: Study, rex: User) -> None:
     asked: list[int] = []
 
     def ask() -> None:
@@ -338,7 +338,7 @@ def test_nobody_begins_a_bundle_until_what_is_taken_back_is_gone(told: Study, re
     assert list(Bundle.objects.values_list("pk", flat=True)) == asked
 
 
-def test_a_download_that_loses_its_bundle_breaks_off(told: Study, rex: User) -> None:
+def test_a_download_of_a_deleted_bundle_is_aborted(told: Study, rex: User) -> None:
     bundle = made(told, rex)
     bundles.delete_bundles_quoting([told.pk])
 
@@ -346,7 +346,7 @@ def test_a_download_that_loses_its_bundle_breaks_off(told: Study, rex: User) -> 
         list(bundle_jobs.chunks(bundle))
 
 
-def test_it_is_for_those_who_work_on_the_study(
+def test_bundles_are_only_for_the_team(
     told: Study, rex: User, ada: User, mallory: User, sign_in: SignIn
 ) -> None:
     made(told, rex)

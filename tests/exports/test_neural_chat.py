@@ -94,7 +94,7 @@ def test_votes_and_ratings_are_labels_of_outside_raters(study: Study) -> None:
     assert not Worker.objects.filter(panel_id__contains="anna").exists()  # a digest only
 
 
-def test_report_page_and_bundle_count_them(
+def test_report_page_and_bundle_count_imported_conversations(
     study: Study, rex: User, sign_in: SignIn, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     result = figures(computed(study))
@@ -133,9 +133,7 @@ def test_report_page_and_bundle_count_them(
     assert Label.objects.filter(dialogue=chat).get().rater.pseudonym in page
 
 
-def test_what_comes_out_is_what_came_in(
-    study: Study, make_study: MakeStudy, rex: User, sign_in: SignIn
-) -> None:
+def test_an_export_equals_its_import(study: Study, make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
     browser = sign_in(rex)
     overview = browser.get(f"/studies/{study.pk}/").content.decode()
     assert f"/studies/{study.pk}/chatrecords.csv" in overview
@@ -179,7 +177,7 @@ def test_the_file_of_ratings_has_a_row_for_each_rated_chat(study: Study) -> None
     assert {row["MTurk Code"] + row["MTurk User ID"] for row in rows} == {""}
 
 
-def test_ratings_alone_join_the_conversations_that_are_there(
+def test_a_file_of_ratings_joins_existing_conversations(
     study: Study, make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
     # Elsewhere the same conversations, of which nobody knows any rating yet.
@@ -244,7 +242,7 @@ def test_conversations_held_here_have_the_layout_too(make_study: MakeStudy) -> N
     assert list(published_formats.neural_chat_ratings(study))[1:] == []
 
 
-def test_only_labels_given_here_keep_an_import_from_being_undone(study: Study) -> None:
+def test_only_labels_given_here_prevent_undoing_an_import(study: Study) -> None:
     (record,) = study.imports.all()
     reply = Dialogue.objects.get(source_id="c2").turn_set.get(position=1)
     label = Label.objects.filter(question_set="votes").first()

@@ -84,7 +84,7 @@ def test_the_bundle_alone_gives_every_number_again(
     assert all(each["strengths"]["bots"] for each in stored["preferences"])
 
 
-def test_who_is_preferred_leads_whatever_side_it_was_on(responses: Study) -> None:
+def test_the_preferred_system_leads_on_either_side(responses: Study) -> None:
     result = computed(responses).result
     assert result
 
@@ -98,7 +98,7 @@ def test_who_is_preferred_leads_whatever_side_it_was_on(responses: Study) -> Non
     assert {chart.name for chart in Chart.objects.filter(report__study=responses)} == {"preferences"}
 
 
-def test_leanings_are_those_counted_from_what_each_rater_saw(make_pairs: MakePairs) -> None:
+def test_position_biases_are_counted_from_the_sides_that_raters_saw(make_pairs: MakePairs) -> None:
     study: Study = make_pairs(8, ("Alpha", "Beta and two of his friends"), question_set="preferences")
     judge_all(study, 5, "Beta")
     result = computed(study).result
@@ -129,7 +129,7 @@ def tables_of(path: Path) -> dict[str, list[dict[str, Any]]]:
         }
 
 
-def test_the_bundle_says_what_was_on_which_side_for_whom(responses: Study, tmp_path: Path) -> None:
+def test_the_bundle_names_the_sides_of_each_judgment(responses: Study, tmp_path: Path) -> None:
     path = bundled(responses, tmp_path)
     tables = tables_of(path)
     by_key = {pair["item"]: pair for pair in tables["pairs"]}
@@ -162,7 +162,7 @@ def test_the_bundle_says_what_was_on_which_side_for_whom(responses: Study, tmp_p
         assert "data/pair_judgments.csv" in archive.namelist()
 
 
-def test_one_side_turned_in_the_bundle_is_found(responses: Study, tmp_path: Path) -> None:
+def test_a_swapped_side_in_the_bundle_is_detected(responses: Study, tmp_path: Path) -> None:
     path, changed = bundled(responses, tmp_path), tmp_path / "changed.zip"
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
         for name in old.namelist():
@@ -177,7 +177,7 @@ def test_one_side_turned_in_the_bundle_is_found(responses: Study, tmp_path: Path
     assert found.changed_files == ["data/pair_judgments.jsonl"]
 
 
-def test_a_judgment_of_a_pair_that_is_not_there_is_said(responses: Study, tmp_path: Path) -> None:
+def test_a_judgment_of_a_missing_pair_is_named(responses: Study, tmp_path: Path) -> None:
     path, changed = bundled(responses, tmp_path), tmp_path / "changed.zip"
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
         for name in old.namelist():
@@ -205,9 +205,7 @@ def test_the_csv_has_both_sides_as_the_rater_saw_them(responses: Study, rex: Use
     assert sum(liked) > 0.7 * len(named)
 
 
-def test_the_report_page_runs_nothing_that_a_system_is_called(
-    responses: Study, rex: User, sign_in: SignIn
-) -> None:
+def test_system_names_are_escaped_on_the_report_page(responses: Study, rex: User, sign_in: SignIn) -> None:
     computed(responses)
 
     page = sign_in(rex).get(f"/studies/{responses.pk}/report/").content.decode()

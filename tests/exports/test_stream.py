@@ -50,7 +50,7 @@ async def sent_until(path: str, cookie: str, *, parts: int) -> list[dict[str, An
 
 # That is how a generator complains which could not end its transaction when it was thrown away.
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
-async def test_an_export_that_is_broken_off_leaves_no_transaction_open(
+async def test_an_aborted_export_leaves_no_transaction_open(
     dialogue: Dialogue, open_tab: OpenTab, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turn_files.labelled_turns, "__kwdefaults__", {"batch": 1})

@@ -86,7 +86,7 @@ def out(study: Study) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_each_annotation_is_its_authors_and_the_same_files_come_out(
+def test_each_annotation_belongs_to_its_author_and_exports_are_unchanged(
     study: Study, rex: User, sign_in: SignIn, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     done = brought_in(study, {"t_1": TALK}, {"t_1": READ})
@@ -175,7 +175,7 @@ def _comparable(talks: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.shared_data
 @pytest.mark.skipif(not SHARED.exists(), reason=f"{SHARED} is absent")
 @pytest.mark.django_db(transaction=True)
-def test_published_conversations_come_out_as_they_came_in_and_are_as_many_as_published(
+def test_published_conversations_are_exported_unchanged_and_in_the_published_number(
     study: Study,
 ) -> None:
     parts, sets = published()

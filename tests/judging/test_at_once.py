@@ -77,7 +77,7 @@ async def test_raters_who_judge_at_the_same_moment_share_a_commit(
     assert await Slot.objects.filter(batch__isnull=False).acount() == 4 * 4
 
 
-async def test_an_item_that_is_gone_is_the_matter_of_its_rater_alone(
+async def test_a_missing_item_fails_only_for_its_rater(
     first: list[tuple[RaterSession, UUID]],
 ) -> None:
     unknown = UUID(bytes=b"\0" + uuid4().bytes[1:])  # names of items begin with the number of the ask
@@ -89,7 +89,9 @@ async def test_an_item_that_is_gone_is_the_matter_of_its_rater_alone(
     assert await Label.objects.acount() == 4
 
 
-async def test_who_waits_for_a_held_row_holds_up_nobody_else(first: list[tuple[RaterSession, UUID]]) -> None:
+async def test_a_step_that_waits_for_a_locked_row_delays_no_other(
+    first: list[tuple[RaterSession, UUID]],
+) -> None:
     with row_held(first[0][0]):
         held_up, *others = judge(first)
         async with asyncio.timeout(120):
@@ -100,7 +102,7 @@ async def test_who_waits_for_a_held_row_holds_up_nobody_else(first: list[tuple[R
     assert await Label.objects.acount() == 4
 
 
-async def test_a_line_lost_in_the_middle_loses_and_doubles_nothing(
+async def test_a_connection_lost_in_the_middle_loses_and_doubles_nothing(
     first: list[tuple[RaterSession, UUID]],
 ) -> None:
     with row_held(first[1][0]):
@@ -112,7 +114,7 @@ async def test_a_line_lost_in_the_middle_loses_and_doubles_nothing(
     assert await Label.objects.acount() == 4
 
 
-async def test_said_again_all_that_is_held_is_told(
+async def test_a_resent_frame_is_answered_with_all_leased_items(
     first: list[tuple[RaterSession, UUID]],
 ) -> None:
     """As after a line that was lost behind the commit: the page never heard what was leased to it."""

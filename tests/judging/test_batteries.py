@@ -109,7 +109,7 @@ def test_a_worker_gets_the_whole_battery_in_its_order_and_judges_one_item_twice(
     assert Label.objects.filter(answers__has_key="reason").count() == 1
 
 
-def test_a_reason_is_wanted_at_its_place_and_nowhere_else(opened: Study) -> None:
+def test_a_reason_is_asked_only_at_its_position(opened: Study) -> None:
     desk = begin(opened)
     first, second, *_ = judging.state(desk)["items"]
 
@@ -121,7 +121,7 @@ def test_a_reason_is_wanted_at_its_place_and_nowhere_else(opened: Study) -> None
     assert not Label.objects.exists()
 
 
-def test_as_many_workers_as_wanted_get_one_and_then_the_study_is_full(opened: Study) -> None:
+def test_the_target_number_of_workers_get_a_battery_and_then_the_study_is_full(opened: Study) -> None:
     desks = [begin(opened) for _ in range(3)]
 
     orders = [Slot.objects.filter(batch=desk.batch_id).order_by("position") for desk in desks]
@@ -134,7 +134,7 @@ def test_as_many_workers_as_wanted_get_one_and_then_the_study_is_full(opened: St
         begin(opened)
 
 
-def test_a_battery_that_somebody_left_goes_to_another_as_a_whole(opened: Study) -> None:
+def test_an_abandoned_battery_goes_to_another_worker_as_a_whole(opened: Study) -> None:
     left, *others = [begin(opened) for _ in range(3)]
     key = UUID(judging.state(left)["items"][-1]["key"])
     for _ in range(3):
@@ -154,7 +154,7 @@ def test_a_battery_that_somebody_left_goes_to_another_as_a_whole(opened: Study) 
     assert not Slot.objects.filter(study=opened, label=None).exists()
 
 
-def test_who_comes_back_in_time_goes_on(opened: Study) -> None:
+def test_a_worker_who_returns_in_time_continues(opened: Study) -> None:
     desk = begin(opened)
     judge_next(desk)
     leave(desk)
@@ -165,7 +165,7 @@ def test_who_comes_back_in_time_goes_on(opened: Study) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_begin_at_once_get_different_batteries(opened: Study) -> None:
+def test_workers_who_start_at_once_get_different_batteries(opened: Study) -> None:
     people = [enter(opened) for _ in range(3)]
 
     def come(person: Participation) -> int:
@@ -199,7 +199,7 @@ def test_who_begin_at_once_get_different_batteries(opened: Study) -> None:
         ({"repeats": 0}, "A rule looks at what comes twice, but nothing does"),
     ],
 )
-def test_a_battery_that_cannot_be_is_refused_with_the_cure(
+def test_an_impossible_battery_is_refused_with_the_cure(
     study: Study, fields: dict[str, object], said: str
 ) -> None:
     before = list(Slot.objects.filter(study=study).values_list("key", flat=True))
@@ -228,7 +228,7 @@ def test_a_battery_that_lost_its_items_keeps_the_study_closed(study: Study) -> N
         set_state(study.pk, Study.State.OPEN)
 
 
-def test_what_is_added_is_dealt_to_who_comes_and_what_was_begun_stays(
+def test_added_items_go_to_new_workers_and_started_batteries_stay(
     opened: Study, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     desk = begin(opened)
@@ -243,7 +243,9 @@ def test_what_is_added_is_dealt_to_who_comes_and_what_was_begun_stays(
     assert slots.values("deck").distinct().count() == 3
 
 
-def test_once_opened_only_more_workers_may_be_wanted(opened: Study, rex: User, sign_in: SignIn) -> None:
+def test_in_an_open_study_only_the_number_of_workers_can_grow(
+    opened: Study, rex: User, sign_in: SignIn
+) -> None:
     stored = battery_of(opened)
     assert stored
     stored.fillers = 3
@@ -284,7 +286,7 @@ def test_the_page_composes_shows_and_removes_a_battery(study: Study, rex: User, 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_rules_propose_and_a_person_excludes_and_takes_back(
+def test_rules_propose_exclusions_and_a_person_confirms_or_undoes_them(
     opened: Study, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     careful, careless, other = [begin(opened) for _ in range(3)]
@@ -335,7 +337,7 @@ def test_the_rules_propose_and_a_person_excludes_and_takes_back(
     )
 
 
-def test_the_answers_that_ship_make_a_battery_that_opens(make_queue: MakeQueue, sign_in: SignIn) -> None:
+def test_the_shipped_answers_make_a_battery_that_can_open(make_queue: MakeQueue, sign_in: SignIn) -> None:
     empty: Study = make_queue(
         question_set="reply-impression",
         protocol="r-u-a-robot-user-study",
@@ -374,7 +376,7 @@ def test_the_answers_that_ship_make_a_battery_that_opens(make_queue: MakeQueue, 
     assert "for an empty queue" in again.content.decode()
 
 
-def test_the_answers_that_ship_are_of_the_eight_kinds_of_the_paper() -> None:
+def test_the_shipped_answers_are_of_the_eight_kinds_of_the_paper() -> None:
     kinds = [categorise(text, "are you a robot?").category for text in ANSWERS.values()]
 
     assert kinds == [

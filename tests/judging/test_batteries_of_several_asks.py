@@ -51,7 +51,7 @@ def opened(study: Study) -> Study:
     return set_state(study.pk, Study.State.OPEN)
 
 
-def test_what_one_worker_does_is_a_battery_of_each_ask(opened: Study) -> None:
+def test_a_worker_gets_one_battery_per_ask(opened: Study) -> None:
     dealt = battery_of(opened)
     assert dealt
 
@@ -96,7 +96,7 @@ def test_the_same_items_are_judged_by_each_ask_one_after_the_other(opened: Study
         assert slot.key.bytes[0] == slot.item.ask.number
 
 
-def test_what_came_twice_is_a_second_judgment_of_each_ask(opened: Study) -> None:
+def test_a_repeated_item_is_judged_twice_for_each_ask(opened: Study) -> None:
     finish(opened, 6)
 
     given = Counter(Label.objects.values_list("question_set", "occasion"))
@@ -118,7 +118,7 @@ def test_answers_to_the_other_questions_are_refused(opened: Study) -> None:
     assert not Label.objects.exists()
 
 
-def test_what_somebody_left_is_dealt_as_a_whole_again(opened: Study) -> None:
+def test_an_abandoned_battery_is_dealt_again_as_a_whole(opened: Study) -> None:
     desk = begin(opened)
     first = judging.state(desk)["items"][0]
     answers = {"human_like": True} if first["ask"] else dict.fromkeys(RATINGS, 4)
@@ -189,7 +189,7 @@ def test_other_asks_deal_a_draft_anew(study: Study) -> None:
         assert slot.key.bytes[0] == slot.item.ask.number == item["ask"]
 
 
-def test_an_ask_that_goes_takes_its_part_along(study: Study) -> None:
+def test_a_removed_ask_takes_its_part_of_the_battery_along(study: Study) -> None:
     subjects.save_battery(battery(study))
 
     ask(study.pk, [IMPRESSION])
@@ -198,7 +198,7 @@ def test_an_ask_that_goes_takes_its_part_along(study: Study) -> None:
     assert len(held(desk)) == 7
 
 
-def test_a_battery_that_lacks_something_for_one_ask_says_for_which(study: Study) -> None:
+def test_an_incomplete_battery_names_the_ask_that_lacks_items(study: Study) -> None:
     study.items.filter(ask__number=1, response__run__system="Denies").delete()
 
     # Both sets are about the same things, so what has no item of one of them cannot be dealt.

@@ -99,6 +99,6 @@ def test_the_page_of_the_bot_leads_there(bot: Bot, rex: User, sign_in: SignIn) -
     assert 'href="/bots/alpha/judged/"' in sign_in(rex).get(f"/bots/{bot.name}/").content.decode()
 
 
-def test_a_bot_that_is_not_there_has_no_page(rex: User, sign_in: SignIn) -> None:
+def test_an_unknown_bot_has_no_page(rex: User, sign_in: SignIn) -> None:
     assert sign_in(rex).get("/bots/nobody/judged/").status_code == 404
     assert Client().get("/bots/nobody/judged/").url.startswith("/sign-in/")

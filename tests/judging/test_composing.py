@@ -29,7 +29,7 @@ def recipe(
     return Recipe(named, small_talk, fillers, repeats, [(5, 15), *[()] * (asks - 1)])
 
 
-def test_a_battery_has_one_of_each_target_the_fillers_and_one_of_them_twice() -> None:
+def test_a_battery_has_each_target_once_the_fillers_and_a_repeated_item() -> None:
     for deck in compose([recipe()], 30, seed="a"):
         targets = [card.item // 100 for card in deck if card.item < 10_000]
         fillers = Counter(card.item for card in deck if card.item >= 10_000)
@@ -44,7 +44,7 @@ def test_a_battery_has_one_of_each_target_the_fillers_and_one_of_them_twice() ->
         assert sum(card.occasion for card in deck) == 21
 
 
-def test_no_context_comes_twice_to_a_worker_and_all_come_equally_often() -> None:
+def test_no_worker_gets_a_context_twice_and_all_contexts_are_used_equally_often() -> None:
     decks = compose([recipe()], 50, seed="a")
 
     for deck in decks:
@@ -61,7 +61,7 @@ def test_no_context_comes_twice_to_a_worker_and_all_come_equally_often() -> None
     targets=st.integers(2, 5), items=st.integers(1, 4), fillers=st.integers(0, 6), extra=st.integers(0, 4),
     repeats=st.integers(0, 3), asks=st.integers(1, 3), others=st.booleans(), seed=st.text(max_size=5),
 )  # fmt: skip
-def test_any_recipe_that_can_be_filled_is(
+def test_every_feasible_recipe_is_filled(
     targets: int,
     items: int,
     fillers: int,
@@ -84,7 +84,7 @@ def test_any_recipe_that_can_be_filled_is(
             assert len({(card.item, card.occasion) for card in deck}) == size * asks
 
 
-def test_by_each_ask_the_same_things_are_judged_one_ask_after_the_other() -> None:
+def test_each_ask_judges_the_same_things_one_ask_after_the_other() -> None:
     decks = compose([recipe(asks=2)], 40, seed="a")
 
     begins_with = Counter[int]()

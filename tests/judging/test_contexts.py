@@ -75,7 +75,7 @@ def judged(queue: Study) -> Study:
     return queue
 
 
-def test_a_reader_sees_the_context_alone_and_the_label_is_of_it(queue: Study) -> None:
+def test_a_reader_sees_only_the_context_and_labels_it(queue: Study) -> None:
     desk = begin(queue)
     (item, *_) = judging.state(desk)["items"]
     row = Item.objects.get(key=item["key"])
@@ -90,7 +90,7 @@ def test_a_reader_sees_the_context_alone_and_the_label_is_of_it(queue: Study) ->
     assert (label.ask.about, label.ask.question_set) == (About.CONTEXT, "open-v1")
 
 
-def test_every_context_has_its_readers_and_nobody_judges_one_twice(judged: Study) -> None:
+def test_every_context_gets_its_readers_and_no_worker_judges_one_twice(judged: Study) -> None:
     found = list(Label.objects.values_list("context__key", "rater"))
 
     assert sorted(key for key, _rater in found) == ["c1", "c1", "c2", "c2", "c3", "c3"]
@@ -98,7 +98,7 @@ def test_every_context_has_its_readers_and_nobody_judges_one_twice(judged: Study
     assert judging.is_judged(judged, timezone.now())
 
 
-def test_whoever_judged_it_in_another_study_is_not_given_it_again(
+def test_a_worker_who_judged_it_in_another_study_does_not_get_it(
     judged: Study, make_queue: MakeQueue, version: ContextSetVersion
 ) -> None:
     again = make_queue(raters=2, question_set="open-v1", protocol="")
@@ -125,7 +125,7 @@ def _fields(label: Label) -> dict[str, Any]:
     return {field.attname: getattr(label, field.attname) for field in Label._meta.concrete_fields}
 
 
-def test_adding_again_adds_what_is_new_and_a_draw_is_the_same_each_time(
+def test_adding_again_adds_only_new_contexts_and_draws_are_reproducible(
     make_queue: MakeQueue, queue: Study, version: ContextSetVersion
 ) -> None:
     assert (
@@ -144,7 +144,7 @@ def test_adding_again_adds_what_is_new_and_a_draw_is_the_same_each_time(
     assert [row["version"] for row in JudgingPlan.objects.get(study=some).draws] == ["Four, version 1"] * 2
 
 
-def test_what_cannot_be_added_is_said(
+def test_a_refused_addition_names_the_reason(
     queue: Study, make_queue: MakeQueue, version: ContextSetVersion
 ) -> None:
     wanted = ContextSample(2, categories=("feelings",))
@@ -154,7 +154,7 @@ def test_what_cannot_be_added_is_said(
         select_contexts(make_queue(), version)
 
 
-def test_the_queue_s_page_adds_contexts_and_says_before_what_comes(
+def test_the_queue_page_previews_and_adds_contexts(
     make_queue: MakeQueue, rex: User, mallory: User, sign_in: SignIn, version: ContextSetVersion
 ) -> None:
     study = make_queue(raters=2, question_set=create_set(OPEN, owner=rex).key, protocol="")
@@ -206,7 +206,7 @@ def test_the_bundle_alone_gives_every_number_again(judged: Study, tmp_path: Path
     assert recompute(path).differences == []
 
 
-def test_the_export_says_that_a_label_is_of_a_context(judged: Study, rex: User, sign_in: SignIn) -> None:
+def test_the_export_marks_labels_of_contexts(judged: Study, rex: User, sign_in: SignIn) -> None:
     lines = b"".join(sign_in(rex).get(f"/studies/{judged.pk}/turns.csv")).decode()  # type: ignore[arg-type]
     rows = list(csv.DictReader(io.StringIO(lines)))
 
@@ -241,7 +241,7 @@ def test_a_copy_of_the_study_judges_the_same_contexts(queue: Study, make_queue: 
     assert keys[0] == keys[1]
 
 
-def test_what_a_context_has_to_read_stands_beside_it(make_queue: MakeQueue, rex: User) -> None:
+def test_the_reading_material_of_a_context_is_shown_beside_it(make_queue: MakeQueue, rex: User) -> None:
     study = make_queue(raters=1, question_set=create_set(OPEN, owner=rex).key, protocol="")
     JudgingPlan.objects.filter(study=study).update(shows_reading=True)
     own = ContextSet.objects.create(name="known", title="Known", licence="CC0", owner=rex)

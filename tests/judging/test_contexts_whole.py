@@ -88,7 +88,7 @@ def recomputed(study: Study, folder: Path) -> dict[str, Any]:
     return stored
 
 
-def test_gold_contexts_come_besides_the_others_and_count_nowhere(
+def test_gold_contexts_are_mixed_in_and_count_nowhere(
     make_judged: MakeQueue, tmp_path: Path, rex: User, sign_in: SignIn
 ) -> None:
     study = make_judged({"four": 5}, raters=2, batch=4)
@@ -126,7 +126,7 @@ def test_a_set_is_taken_out_of_the_queue_and_put_back(
     ]
 
 
-def test_after_a_pilot_all_contexts_are_judged_once_more(
+def test_after_a_pilot_all_contexts_are_judged_again(
     make_judged: MakeQueue, rex: User, tmp_path: Path
 ) -> None:
     study = make_judged({"four": 4}, raters=1, batch=4, pilot_size=1, primary_analysis="without_excluded")
@@ -142,7 +142,7 @@ def test_after_a_pilot_all_contexts_are_judged_once_more(
     assert (without["cells"][0]["value"], with_pilot["cells"][0]["value"]) == (75, 87.5)
 
 
-def test_a_context_on_which_two_differ_goes_to_a_third(make_judged: MakeQueue) -> None:
+def test_a_context_with_two_different_judgments_goes_to_a_third_reader(make_judged: MakeQueue) -> None:
     study = make_judged({"four": 2}, raters=2, batch=2)
     plan = JudgingPlan.objects.get(study=study)
     plan.third_rater = True
@@ -211,9 +211,7 @@ def test_only_examples_of_contexts_may_be_without_a_response() -> None:
         type(CONTEXT_FITNESS).from_json(declared | {"examples": without})
 
 
-def test_the_report_speaks_of_contexts_and_their_sets(
-    make_judged: MakeQueue, rex: User, sign_in: SignIn
-) -> None:
+def test_the_report_names_contexts_and_their_sets(make_judged: MakeQueue, rex: User, sign_in: SignIn) -> None:
     study = make_judged({"one": 4, "two": 2}, raters=3, batch=10)
     for answers in (UNFIT, VAGUE, FIT):
         judge_all(study, {"one1": answers, "one2": answers})

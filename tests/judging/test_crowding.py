@@ -33,7 +33,7 @@ def admits(study: Study) -> bool:
     return "agree to take part" in Client().get(study.get_entry_url()).content.decode()
 
 
-def test_what_the_fourth_of_an_address_holds_is_for_others_once_nothing_else_is_left(
+def test_items_leased_beyond_the_address_limit_go_to_others_once_nothing_else_is_left(
     make_queue: MakeQueue,
 ) -> None:
     study = make_queue(15, raters=1, batch=10)
@@ -53,7 +53,7 @@ def test_what_the_fourth_of_an_address_holds_is_for_others_once_nothing_else_is_
         begin_from(study, "a third")
 
 
-def test_while_anything_else_is_left_nobody_loses_what_they_hold(make_queue: MakeQueue) -> None:
+def test_while_other_items_are_left_no_worker_loses_a_lease(make_queue: MakeQueue) -> None:
     study = make_queue(18, raters=1, batch=10)
     crowd = [begin_from(study, "one") for _ in range(5)]
     before = [held(desk) for desk in crowd]
@@ -63,7 +63,7 @@ def test_while_anything_else_is_left_nobody_loses_what_they_hold(make_queue: Mak
     assert [held(desk) for desk in crowd] == before
 
 
-def test_who_has_judged_something_keeps_what_they_hold(make_queue: MakeQueue) -> None:
+def test_workers_with_a_judgment_keep_their_leases(make_queue: MakeQueue) -> None:
     study = make_queue(14, raters=1, batch=10)
     crowd = [begin_from(study, "one") for _ in range(4)]
     judging.judge(crowd[3], key=UUID(held(crowd[3])[0]), answers=YES)
@@ -93,7 +93,7 @@ SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions
 """
 
 
-def test_at_the_end_of_a_queue_only_those_who_have_judged_nothing_are_asked_after(
+def test_at_the_end_of_a_queue_only_workers_without_judgments_lose_their_leases(
     make_queue: MakeQueue,
 ) -> None:
     """Not everything that is held: with a thousand people that is thousands, at each judgment."""
@@ -106,7 +106,7 @@ def test_at_the_end_of_a_queue_only_those_who_have_judged_nothing_are_asked_afte
     assert times_asked(lambda: judging.judge(last, key=UUID(held(last)[0]), answers=YES)) == 0
 
 
-def test_nobody_whose_address_is_not_known_is_counted(make_queue: MakeQueue) -> None:
+def test_workers_without_a_known_address_are_not_limited(make_queue: MakeQueue) -> None:
     study = make_queue(12, raters=1, batch=10)
     for _ in range(4):
         begin(study)
@@ -115,7 +115,7 @@ def test_nobody_whose_address_is_not_known_is_counted(make_queue: MakeQueue) -> 
         begin_from(study, "another")
 
 
-def test_a_battery_of_the_fourth_goes_to_others_once_none_is_left(
+def test_a_battery_beyond_the_address_limit_goes_to_others_once_none_is_left(
     make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study = make_queue(question_set="reply-impression", exclusion_rules="As declared.")

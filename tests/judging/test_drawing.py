@@ -65,7 +65,7 @@ def test_every_system_is_judged_on_the_same_contexts(make_queue: MakeQueue, runs
     assert judged(study, "Alpha") == judged(study, "Beta") == expected
 
 
-def test_another_seed_draws_others(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
+def test_another_seed_draws_other_contexts(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
     first, second = make_queue(), make_queue()
     subjects.add_responses(first, *runs, contexts=ContextSample(5, seed=1))
     subjects.add_responses(second, *runs, contexts=ContextSample(5, seed=2))
@@ -75,7 +75,7 @@ def test_another_seed_draws_others(make_queue: MakeQueue, runs: list[ResponseRun
     assert judged(second, "Alpha") == drawn_by_hand(keys, 5, 2)
 
 
-def test_a_system_that_is_added_later_meets_the_others_whatever_the_seed(
+def test_a_system_added_later_gets_the_contexts_of_the_others_with_any_seed(
     make_queue: MakeQueue, runs: list[ResponseRun]
 ) -> None:
     study = make_queue()
@@ -85,7 +85,7 @@ def test_a_system_that_is_added_later_meets_the_others_whatever_the_seed(
     assert judged(study, "Alpha") == judged(study, "Beta")
 
 
-def test_more_of_them_keep_those_that_are_there(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
+def test_a_larger_draw_keeps_the_earlier_contexts(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
     study = make_queue()
     subjects.add_responses(study, *runs, contexts=ContextSample(3))
     before = judged(study, "Alpha")
@@ -94,7 +94,9 @@ def test_more_of_them_keep_those_that_are_there(make_queue: MakeQueue, runs: lis
     assert before < judged(study, "Alpha") == judged(study, "Beta")
 
 
-def test_what_one_system_did_not_answer_is_not_drawn(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
+def test_contexts_without_a_response_of_every_system_are_not_drawn(
+    make_queue: MakeQueue, runs: list[ResponseRun]
+) -> None:
     runs[1].responses.filter(context__position__gt=4).delete()
     study = make_queue()
 
@@ -106,7 +108,7 @@ def test_what_one_system_did_not_answer_is_not_drawn(make_queue: MakeQueue, runs
     assert judged(study, "Alpha") == judged(study, "Beta") == {"c1", "c2", "c3", "c4"}
 
 
-def test_categories_and_lengths_narrow_what_is_judged(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
+def test_categories_and_lengths_filter_the_contexts(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
     hobbies, long, both = make_queue(), make_queue(), make_queue()
     subjects.add_responses(hobbies, *runs, contexts=ContextSample(categories=("hobbies",)))
     subjects.add_responses(long, *runs, contexts=ContextSample(least_turns=2, most_turns=3))
@@ -128,7 +130,7 @@ def test_repetitions_of_a_drawn_context_are_all_judged(
     assert sorted(of_context.values()) == [3, 3]
 
 
-def test_what_would_come_in_is_what_comes_in(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
+def test_the_preview_of_an_addition_is_exact(make_queue: MakeQueue, runs: list[ResponseRun]) -> None:
     study = make_queue()
     for contexts in (
         ContextSample(3),
@@ -182,7 +184,7 @@ def test_the_cost_follows_the_choice_before_it_is_made(
     assert judging.plan_of(study).raters_per_item == 2
 
 
-def test_what_was_drawn_is_said_on_the_page(
+def test_the_page_says_what_was_drawn(
     make_queue: MakeQueue, runs: list[ResponseRun], sign_in: SignIn, rex: User
 ) -> None:
     study, client = make_queue(), sign_in(rex)

@@ -48,7 +48,7 @@ def judge_all(study: Study, answer: Callable[[bool], dict[str, bool]]) -> list[b
     return order
 
 
-def test_gold_comes_besides_the_other_items_and_counts_nowhere(make_queue: MakeQueue) -> None:
+def test_gold_items_are_mixed_in_and_count_nowhere(make_queue: MakeQueue) -> None:
     study = make_queue(8, raters=2, batch=5)
     with_gold(study, 3, each=2)
 
@@ -62,7 +62,7 @@ def test_gold_comes_besides_the_other_items_and_counts_nowhere(make_queue: MakeQ
     assert [(row.items, row.judged, row.wanted) for row in system_counts(study)] == [(5, 10, 10)]
 
 
-def test_who_finds_only_gold_left_has_nothing_to_judge(make_queue: MakeQueue) -> None:
+def test_a_worker_with_only_gold_items_left_has_nothing_to_judge(make_queue: MakeQueue) -> None:
     study = make_queue(4, raters=1, batch=2)
     with_gold(study, 2, each=2)
     judge_all(study, lambda _gold: YES)
@@ -71,7 +71,7 @@ def test_who_finds_only_gold_left_has_nothing_to_judge(make_queue: MakeQueue) ->
         begin(study)
 
 
-def test_gold_that_somebody_left_is_nobody_elses(make_queue: MakeQueue) -> None:
+def test_abandoned_gold_items_go_to_no_other_worker(make_queue: MakeQueue) -> None:
     study = make_queue(3, raters=2, batch=1)
     with_gold(study, 1, each=1)
     left = begin(study)
@@ -84,7 +84,7 @@ def test_gold_that_somebody_left_is_nobody_elses(make_queue: MakeQueue) -> None:
     assert sorted(Slot.objects.filter(is_gold=True).values_list("number", flat=True)) == [1, 2]
 
 
-def test_the_page_tells_each_workers_share_with_its_interval(
+def test_the_page_shows_each_workers_share_with_its_interval(
     make_queue: MakeQueue, sign_in: Callable[[User], Client], rex: User
 ) -> None:
     study = make_queue(6, raters=2, batch=2)
@@ -102,7 +102,7 @@ def test_the_page_tells_each_workers_share_with_its_interval(
     assert "0 of 2: 0\u00a0% (0 to 66)" in page
 
 
-def test_items_are_made_gold_by_a_file_that_the_list_of_items_begins(
+def test_a_file_made_from_the_list_of_items_declares_gold_items(
     make_queue: MakeQueue, sign_in: Callable[[User], Client], rex: User
 ) -> None:
     study, client = make_queue(3), sign_in(rex)
@@ -139,7 +139,7 @@ def test_items_are_made_gold_by_a_file_that_the_list_of_items_begins(
         (f"item,question,right\n{UUID(int=7)},sensible,Yes\n", "This queue has no item"),
     ],
 )
-def test_a_file_that_cannot_be_is_refused_in_words(
+def test_an_invalid_gold_file_is_refused_with_the_reason(
     make_queue: MakeQueue, sign_in: Callable[[User], Client], rex: User, text: str, says: str
 ) -> None:
     study = make_queue(1)
@@ -176,7 +176,7 @@ def test_gold_without_an_answer_or_judged_already_is_refused(
     assert plan_of(study).gold_items == 0
 
 
-def test_an_item_is_gold_by_its_own_page_until_workers_had_it(
+def test_an_item_page_declares_gold_until_workers_had_the_item(
     make_queue: MakeQueue, sign_in: Callable[[User], Client], rex: User
 ) -> None:
     study, client = make_queue(3, raters=1, batch=2), sign_in(rex)
@@ -206,7 +206,7 @@ def test_a_copy_of_the_study_has_the_same_gold(make_queue: MakeQueue) -> None:
     assert Slot.objects.filter(study=copy).count() == 10
 
 
-def test_entering_again_gives_no_second_gold(make_queue: MakeQueue) -> None:
+def test_re_entry_gives_no_second_set_of_gold_items(make_queue: MakeQueue) -> None:
     study = make_queue(5, raters=1, batch=3)
     with_gold(study, 2, each=1)
     participation = enter(study)

@@ -84,7 +84,7 @@ def test_counts_by_system(make_queue: MakeQueue, make_contexts: MakeContexts, ma
 # --- pages ---------------------------------------------------------------------------------------
 
 
-def test_what_is_judged_is_added_on_the_page(
+def test_items_are_added_on_the_page(
     make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun, rex: User, sign_in: SignIn
 ) -> None:
     study, run = make_queue(), make_run(make_contexts(4), "Alpha")
@@ -111,7 +111,7 @@ def test_conversations_are_added_on_the_page(
     assert "7 items added." in page
 
 
-def test_a_subject_that_the_questions_are_not_about_is_refused_on_the_page(
+def test_the_page_refuses_subjects_that_no_question_is_about(
     make_queue: MakeQueue, study: Study, rex: User, sign_in: SignIn
 ) -> None:
     sent = {"source": study.pk, "subject": "dialogue", "language": "en", "conversations": "0"}
@@ -153,7 +153,7 @@ def test_every_item_has_a_page_with_its_votes(judged: Study, rex: User, sign_in:
     assert page.count("<td>No</td>") == 2  # the third rater: neither sensible nor specific
 
 
-def test_a_rater_is_excluded_for_a_reason_and_taken_back(judged: Study, rex: User, sign_in: SignIn) -> None:
+def test_a_rater_is_excluded_with_a_reason_and_restored(judged: Study, rex: User, sign_in: SignIn) -> None:
     browser, item = sign_in(rex), judged.items.get(response__context__key="c1")
     rater = judged.participations.order_by("pk").first()
     assert rater
@@ -174,7 +174,7 @@ def test_a_strange_query_is_no_error(judged: Study, rex: User, sign_in: SignIn, 
 
 
 @pytest.mark.parametrize("page", ["queue/", "items/", "readers/", "items/{key}/"])
-def test_strangers_see_none_of_it(judged: Study, mallory: User, sign_in: SignIn, page: str) -> None:
+def test_other_users_see_none_of_the_pages(judged: Study, mallory: User, sign_in: SignIn, page: str) -> None:
     item = judged.items.first()
     assert item
     address = f"/studies/{judged.pk}/{page.format(key=item.key)}"

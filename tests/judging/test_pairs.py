@@ -47,7 +47,7 @@ def sides(system: str, *names: str, at: int = 0) -> list[Side]:
     some.integers(1, 40),
     some.integers(0, 5),
 )
-def test_every_two_systems_meet_at_contexts_of_both_and_equally_often_where_they_can(
+def test_every_two_systems_are_paired_on_common_contexts_equally_often_if_possible(
     contexts: list[set[int]], each: int, seed: int
 ) -> None:
     systems = {
@@ -63,7 +63,7 @@ def test_every_two_systems_meet_at_contexts_of_both_and_equally_often_where_they
 
 
 @given(some.integers(1, 20), some.integers(1, 20), some.integers(1, 25), some.integers(0, 5))
-def test_a_conversation_stands_beside_one_other_of_a_system_at_most(
+def test_a_conversation_is_paired_with_at_most_one_of_each_system(
     many: int, few: int, each: int, seed: int
 ) -> None:
     systems = {
@@ -77,7 +77,7 @@ def test_a_conversation_stands_beside_one_other_of_a_system_at_most(
     assert max(Counter(each for pair in found.pairs for each in pair).values()) == 1
 
 
-def test_a_seed_draws_the_same_again_and_another_seed_others() -> None:
+def test_a_seed_is_reproducible_and_another_seed_draws_other_pairs() -> None:
     systems = {"A": sides("A", *map(str, range(50))), "B": sides("B", *map(str, range(50)), at=100)}
 
     first, again, other = (
@@ -88,7 +88,7 @@ def test_a_seed_draws_the_same_again_and_another_seed_others() -> None:
     assert first.pairs != other.pairs
 
 
-def test_more_of_the_same_are_added_to_those_that_are_there() -> None:
+def test_further_pairs_are_added_to_the_earlier_ones() -> None:
     systems = {"A": sides("A", *map(str, range(50))), "B": sides("B", *map(str, range(50)), at=100)}
     known = set(pair_sampling.draw_conversation_pairs(systems, set(), each=10, seed=1)[0].pairs)
 
@@ -99,7 +99,7 @@ def test_more_of_the_same_are_added_to_those_that_are_there() -> None:
     assert len(set(used)) == len(used)
 
 
-def test_two_that_say_the_same_are_no_pair() -> None:
+def test_two_equal_texts_make_no_pair() -> None:
     systems = {"A": [Side(1, "c", "Yes.")], "B": [Side(2, "c", "Yes.")]}
 
     (found,) = pair_sampling.draw_response_pairs(systems, set(), each=None, seed=1)
@@ -131,7 +131,7 @@ def test_adding_the_same_again_adds_nothing(make_pairs: MakePairs) -> None:
     assert study.items.count() == 5
 
 
-def test_what_would_be_added_is_said_with_judgments_workers_and_pay(
+def test_the_preview_names_judgments_workers_and_pay(
     make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study = make_pairs(raters=6, batch=50, pay_amount="2.50")
@@ -151,7 +151,7 @@ def test_what_would_be_added_is_said_with_judgments_workers_and_pay(
     assert pairs.add(study, source) == 120
 
 
-def test_more_than_there_are_is_refused_with_the_numbers(
+def test_a_request_for_too_many_pairs_is_refused_with_the_numbers(
     make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study, version = make_pairs(), make_contexts(12)
@@ -164,7 +164,9 @@ def test_more_than_there_are_is_refused_with_the_numbers(
     assert not Pair.objects.exists()
 
 
-def test_one_system_is_no_pair(make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun) -> None:
+def test_one_system_makes_no_pairs(
+    make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
     study, version = make_pairs(), make_contexts(3)
 
     with pytest.raises(ValidationError, match="only of “Alpha” in en, and a pair needs two systems"):
@@ -173,7 +175,7 @@ def test_one_system_is_no_pair(make_pairs: MakePairs, make_contexts: MakeContext
         PairSource.of_runs([make_run(version, "Alpha"), make_run(version, "Alpha")])
 
 
-def test_a_study_whose_questions_are_about_one_thing_takes_no_pairs(
+def test_a_study_without_questions_about_pairs_takes_no_pairs(
     make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study, version = make_queue(), make_contexts(3)
@@ -242,7 +244,7 @@ def test_a_rater_sees_the_sides_in_the_order_of_the_slot(make_pairs: MakePairs) 
         assert "Alpha" not in json.dumps({k: v for k, v in shown.items() if k != "sides"})
 
 
-def test_the_items_that_come_with_an_answer_keep_their_sides(make_pairs: MakePairs) -> None:
+def test_items_sent_with_an_answer_keep_their_sides(make_pairs: MakePairs) -> None:
     study = make_pairs(10, raters=1)
     desk = begin(study)
     first = judging.state(desk)["items"][0]
@@ -269,7 +271,7 @@ def test_a_label_knows_its_pair_rater_party_and_occasion(make_pairs: MakePairs) 
         judging.judge(desk, key=key, answers={"better": "left"})
 
 
-def test_nobody_judges_a_pair_twice_in_two_studies(make_pairs: MakePairs) -> None:
+def test_no_worker_judges_a_pair_in_two_studies(make_pairs: MakePairs) -> None:
     first = make_pairs(3)
     second = make_pairs()
     pairs.add(second, PairSource.of_runs(runs_of(first)))
@@ -283,9 +285,7 @@ def test_nobody_judges_a_pair_twice_in_two_studies(make_pairs: MakePairs) -> Non
     assert len(judging.state(again)["items"]) == 2
 
 
-def test_who_talked_in_one_of_two_conversations_does_not_compare_them(
-    make_pairs: MakePairs, talks: Study
-) -> None:
+def test_a_chatter_does_not_compare_their_own_conversation(make_pairs: MakePairs, talks: Study) -> None:
     study = make_pairs(raters=2)
     pairs.add(study, PairSource.of_conversations([talks], language="en"))
     pair = Pair.objects.order_by("pk").first()
@@ -311,7 +311,7 @@ def offered(desk: RaterSession) -> list[str]:
     return keys
 
 
-def test_a_pair_goes_to_another_with_its_sides_as_they_were(make_pairs: MakePairs) -> None:
+def test_an_abandoned_pair_keeps_its_sides(make_pairs: MakePairs) -> None:
     study = make_pairs(1, raters=1)
     desk = begin(study)
     (before,) = judging.state(desk)["items"]
@@ -334,9 +334,7 @@ def pages(client: Any, study: Study, item: Item) -> dict[str, str]:
     return {name: page.content.decode() for name, page in found.items()}
 
 
-def test_votes_name_the_systems_whatever_side_they_were_on(
-    make_pairs: MakePairs, rex: User, sign_in: Any
-) -> None:
+def test_votes_name_the_systems_on_either_side(make_pairs: MakePairs, rex: User, sign_in: Any) -> None:
     study = make_pairs(1, raters=4)
     for _ in range(4):
         desk = begin(study)
@@ -353,7 +351,7 @@ def test_votes_name_the_systems_whatever_side_they_were_on(
     assert seen["item"].count("<td>Beta</td>") == 4
 
 
-def test_pairs_are_made_on_a_page_that_shows_first_what_it_would_add(
+def test_the_page_previews_and_adds_pairs(
     make_pairs: MakePairs, make_contexts: MakeContexts, make_run: MakeRun, rex: User, sign_in: Any
 ) -> None:
     study = make_pairs(pay_amount="1.00", raters=2, batch=5)
@@ -390,7 +388,7 @@ def uneven(make_pairs: MakePairs, make_version: MakeVersion, make_run: MakeRun) 
     return study, [make_run(version, name).pk for name in ("Alpha", "Beta")]
 
 
-def test_short_contexts_and_unknown_words_are_left_out_where_asked_and_named_where_not(
+def test_short_contexts_and_unknown_words_are_filtered_on_request_and_reported_otherwise(
     uneven: tuple[Study, list[int]], rex: User, sign_in: Any
 ) -> None:
     (study, runs), client = uneven, sign_in(rex)
@@ -441,7 +439,7 @@ def test_the_api_adds_pairs_by_the_same_rules(
     assert study.items.count() == 2
 
 
-def test_no_function_is_left_from_before() -> None:
+def test_no_obsolete_database_function_is_left() -> None:
     """`judging_shown` has one form: with the order of the sides."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_proc WHERE proname = 'judging_shown'")

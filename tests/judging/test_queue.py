@@ -59,7 +59,7 @@ def expire(study: Study) -> None:
 # --- exactly k raters ----------------------------------------------------------------------------
 
 
-def test_every_item_is_judged_by_exactly_the_wanted_number_of_raters(make_queue: MakeQueue) -> None:
+def test_every_item_is_judged_by_exactly_the_planned_number_of_raters(make_queue: MakeQueue) -> None:
     study = make_queue(4, raters=3)
     for _ in range(3):
         assert len(set(judge_all(begin(study)))) == 4
@@ -71,7 +71,7 @@ def test_every_item_is_judged_by_exactly_the_wanted_number_of_raters(make_queue:
         begin(study)
 
 
-def test_who_finds_nothing_to_judge_is_not_assigned(make_queue: MakeQueue) -> None:
+def test_a_worker_without_items_gets_no_assignment(make_queue: MakeQueue) -> None:
     study = make_queue()
     participation = enter(study)
 
@@ -124,14 +124,14 @@ def test_abandoned_items_go_to_others_when_the_lease_is_over(make_queue: MakeQue
     assert len(held(begin(study))) == 2
 
 
-def test_only_the_items_before_a_worker_are_leased_not_the_batch(make_queue: MakeQueue) -> None:
+def test_only_the_next_items_are_leased_not_the_whole_batch(make_queue: MakeQueue) -> None:
     study = make_queue(10, raters=1, batch=10)
     begin(study)
 
     assert Slot.objects.filter(study=study, batch__isnull=False).count() == judging.LEASED_AHEAD
 
 
-def test_a_late_judgment_counts_while_nobody_else_has_the_item(make_queue: MakeQueue) -> None:
+def test_a_late_judgment_counts_unless_another_worker_has_the_item(make_queue: MakeQueue) -> None:
     study = make_queue(1, raters=1)
     desk = begin(study)
     key = held(desk)[0]
@@ -140,7 +140,7 @@ def test_a_late_judgment_counts_while_nobody_else_has_the_item(make_queue: MakeQ
     assert judge(desk, key).progress["done"] == 1
 
 
-def test_a_judgment_of_an_item_that_was_given_away_is_refused_kindly(make_queue: MakeQueue) -> None:
+def test_a_judgment_of_a_reassigned_item_is_refused_with_an_explanation(make_queue: MakeQueue) -> None:
     study = make_queue(1, raters=1)
     late = begin(study)
     key = held(late)[0]
@@ -238,7 +238,7 @@ def test_the_order_mixes_the_systems(make_queue: MakeQueue, make_contexts: MakeC
     assert keys == sorted(keys)
 
 
-def test_nothing_that_is_sent_names_the_system(make_queue: MakeQueue) -> None:
+def test_no_frame_names_the_system(make_queue: MakeQueue) -> None:
     shown = judging.state(begin(make_queue(1)))["items"][0]
 
     assert shown.keys() == {"key", "ask", "context", "text", "language"}
@@ -264,7 +264,7 @@ def test_a_batch_cannot_be_finished_while_an_item_waits(make_queue: MakeQueue) -
         judging.finish(desk)
 
 
-def test_a_batch_for_which_nothing_is_left_can_be_finished(make_queue: MakeQueue) -> None:
+def test_a_batch_without_remaining_items_can_be_finished(make_queue: MakeQueue) -> None:
     desk = begin(make_queue(2, batch=50))
     last = [judge(desk, key) for key in held(desk)][-1]
 
@@ -286,7 +286,7 @@ def test_an_answer_can_be_changed_until_the_batch_is_finished(make_queue: MakeQu
         judge(desk, key)
 
 
-def test_a_resent_judgment_changes_nothing_and_tells_all_that_is_held(make_queue: MakeQueue) -> None:
+def test_a_resent_judgment_changes_nothing_and_returns_the_leased_items(make_queue: MakeQueue) -> None:
     desk = begin(make_queue(5))
     key = held(desk)[0]
 
@@ -299,7 +299,7 @@ def test_a_resent_judgment_changes_nothing_and_tells_all_that_is_held(make_queue
     assert Label.objects.get().changes == 0
 
 
-def test_answers_that_do_not_fit_are_refused(make_queue: MakeQueue) -> None:
+def test_invalid_answers_are_refused(make_queue: MakeQueue) -> None:
     desk = begin(make_queue(1))
 
     with pytest.raises(RefusedError, match="asked only if"):
@@ -325,7 +325,7 @@ def test_adding_the_same_responses_twice_adds_nothing(make_queue: MakeQueue, mak
     assert Slot.objects.filter(study=queue).count() == 6
 
 
-def test_a_sample_of_conversations_grows_instead_of_being_drawn_anew(
+def test_a_sample_of_conversations_grows_and_keeps_the_earlier_ones(
     make_queue: MakeQueue, study: Study
 ) -> None:
     for _ in range(4):
@@ -434,7 +434,7 @@ def test_database_refuses_the_same_item_twice_in_a_batch(make_queue: MakeQueue) 
         Slot.objects.filter(key=held(desk)[0]).update(batch=desk.batch_id, number=F("number"))
 
 
-def test_what_a_withdrawn_worker_judged_goes_back_to_the_pool(make_queue: MakeQueue) -> None:
+def test_items_judged_by_a_withdrawn_worker_return_to_the_pool(make_queue: MakeQueue) -> None:
     study = make_queue(2, raters=1)
     desk = begin(study)
     judge(desk, held(desk)[0])
@@ -447,7 +447,7 @@ def test_what_a_withdrawn_worker_judged_goes_back_to_the_pool(make_queue: MakeQu
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_add_at_the_same_time_add_everything_once(
+def test_concurrent_additions_add_everything_once(
     make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     queue, run = make_queue(raters=3), make_run(make_contexts(20), "Alpha")
@@ -467,7 +467,7 @@ def test_who_add_at_the_same_time_add_everything_once(
     assert Slot.objects.filter(study=queue).count() == 60
 
 
-def test_the_pay_is_said_to_be_for_the_whole_batch(make_queue: MakeQueue) -> None:
+def test_the_page_says_that_the_pay_is_for_the_whole_batch(make_queue: MakeQueue) -> None:
     study = make_queue(2, batch=10, pay_amount=4)
 
     page = first_page(study)
@@ -479,7 +479,7 @@ def test_the_pay_is_said_to_be_for_the_whole_batch(make_queue: MakeQueue) -> Non
 # --- full ----------------------------------------------------------------------------------------
 
 
-def test_a_queue_that_is_judged_or_held_is_full_before_anybody_consents(make_queue: MakeQueue) -> None:
+def test_a_judged_or_leased_queue_refuses_workers_before_consent(make_queue: MakeQueue) -> None:
     study = make_queue(3, raters=1, batch=10)
     assert "agree to take part" in first_page(study)
 
@@ -494,7 +494,7 @@ def test_a_queue_that_is_judged_or_held_is_full_before_anybody_consents(make_que
     assert "in an hour" not in first_page(study)
 
 
-def test_no_place_is_promised_in_an_hour_that_is_held_for_longer(make_queue: MakeQueue) -> None:
+def test_no_place_is_promised_before_its_lease_ends(make_queue: MakeQueue) -> None:
     study = make_queue(1, raters=1, lease=2 * 3600)
     begin(study)
 
@@ -505,7 +505,7 @@ def test_no_place_is_promised_in_an_hour_that_is_held_for_longer(make_queue: Mak
     assert "in an hour" not in refusal.value.cure
 
 
-def test_nobody_waits_for_an_item_of_another_language(make_queue: MakeQueue, make_contexts: MakeContexts,
+def test_no_worker_waits_for_an_item_of_another_language(make_queue: MakeQueue, make_contexts: MakeContexts,
                                                       make_run: MakeRun) -> None:  # fmt: skip
     study = make_queue(raters=1, languages=["en", "zh"])
     for language in ("en", "zh"):

@@ -29,22 +29,20 @@ def page_of(study: Study, reader: User) -> str:
     return " ".join(client.get(reverse("judging:queue", args=[study.pk])).content.decode().split())
 
 
-def test_the_queue_says_what_it_costs_before_anybody_works(make_queue: MakeQueue, rex: User) -> None:
+def test_the_queue_page_shows_the_cost_before_any_work(make_queue: MakeQueue, rex: User) -> None:
     study = make_queue(7, raters=3, batch=5, pay_amount=4)
 
     said = "7 items \u00d7 3 raters = 21 judgments, about 5 batches; at 4.00 USD each that is 20.00 USD."
     assert said in page_of(study, rex)
 
 
-def test_nobody_judges_an_item_twice_so_a_small_queue_has_a_batch_for_each_rater(
-    make_queue: MakeQueue, rex: User
-) -> None:
+def test_a_small_queue_has_one_batch_for_each_rater(make_queue: MakeQueue, rex: User) -> None:
     page = page_of(make_queue(2, raters=3, batch=50), rex)
 
     assert "2 items \u00d7 3 raters = 6 judgments, about 3 batches." in page
 
 
-def test_only_studies_in_which_somebody_talked_are_offered_and_responses_are_a_link_away(
+def test_only_studies_with_conversations_are_offered_and_a_link_leads_to_responses(
     make_queue: MakeQueue, make_study: MakeStudy, rex: User
 ) -> None:
     queue = make_queue(1)
@@ -59,7 +57,7 @@ def test_only_studies_in_which_somebody_talked_are_offered_and_responses_are_a_l
         assert f'<a href="{address}">' in page
 
 
-def test_a_system_is_taken_out_after_its_page_said_what_that_changes(
+def test_a_system_is_removed_after_a_preview_of_the_changes(
     make_queue: MakeQueue, sign_in: SignIn, rex: User
 ) -> None:
     study = make_queue(7, raters=3, batch=5, pay_amount=4)
@@ -80,7 +78,7 @@ def test_a_system_is_taken_out_after_its_page_said_what_that_changes(
     assert Slot.objects.filter(study=study).count() == 21
 
 
-def test_what_cannot_be_taken_out_is_said_in_words(
+def test_a_refused_removal_names_the_reason(
     make_queue: MakeQueue, sign_in: SignIn, rex: User, mallory: User
 ) -> None:
     study = make_queue(1)

@@ -76,7 +76,7 @@ def test_labels_of_readers_stay_out_of_the_report_of_the_conversations(read: Dia
     assert sum(map(len, labelled_turns(read.study))) == 7
 
 
-def test_the_comparison_is_a_job_begun_by_a_button_and_its_result_stays(
+def test_a_button_starts_the_comparison_and_its_result_is_stored(
     read: Dialogue, rex: User, sign_in: SignIn
 ) -> None:
     browser, address = sign_in(rex), f"/studies/{read.study_id}/readers/"
@@ -100,7 +100,7 @@ def test_the_comparison_is_a_job_begun_by_a_button_and_its_result_stays(
     assert "<b>No</b> 2, <b>Yes</b> 1" in transcript
 
 
-def test_a_label_more_makes_the_result_one_of_old_which_stays_until_the_next(
+def test_a_further_label_makes_the_comparison_outdated_until_the_next_one(
     read: Dialogue, rex: User, sign_in: SignIn
 ) -> None:
     study, now = read.study, timezone.now()
@@ -129,7 +129,7 @@ def test_a_label_more_makes_the_result_one_of_old_which_stays_until_the_next(
     assert "Compare again" not in browser.get(address).content.decode()
 
 
-def test_a_process_that_dies_can_be_replaced_and_at_last_the_page_says_so(
+def test_a_comparison_whose_process_died_is_restarted_and_finally_marked_as_failed(
     read: Dialogue, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, now = read.study, timezone.now() - timedelta(hours=1)
@@ -183,7 +183,7 @@ def whole(make_study: MakeStudy) -> Study:
     return study
 
 
-def test_what_both_say_of_whole_conversations_is_compared_too(whole: Study) -> None:
+def test_judgments_of_whole_conversations_are_compared_too(whole: Study) -> None:
     of_turns, of_wholes = (reader_comparison.judged_by_both(ask) for ask in whole.work_asks)
 
     assert len(of_turns) == 4

@@ -63,7 +63,7 @@ def beside(queue: Study) -> list[tuple[str, str]]:
     return [(each.title, each.note) for each in judging.state(begin(queue))["items"][0]["reading"]]
 
 
-def test_a_reader_has_what_the_chatters_had_and_nothing_tells_who_is_a_person(
+def test_a_reader_gets_the_chatters_material_without_learning_who_is_a_person(
     make_queue: MakeQueue, chats: Study
 ) -> None:
     chat_with(chats, worker=(BEES, WASPS))
@@ -71,7 +71,7 @@ def test_a_reader_has_what_the_chatters_had_and_nothing_tells_who_is_a_person(
     assert beside(queue_of(make_queue, chats)) == [("Bees", ""), ("Wasps", "")]
 
 
-def test_what_one_of_two_alone_had_is_said(make_queue: MakeQueue, chats: Study) -> None:
+def test_material_of_only_one_speaker_is_marked(make_queue: MakeQueue, chats: Study) -> None:
     chat_with(chats, bot=(BEES,), worker=(BEES, WASPS))
 
     assert beside(queue_of(make_queue, chats)) == [
@@ -80,14 +80,14 @@ def test_what_one_of_two_alone_had_is_said(make_queue: MakeQueue, chats: Study) 
     ]
 
 
-def test_without_the_plan_s_word_nothing_is_shown(make_queue: MakeQueue, chats: Study) -> None:
+def test_material_is_shown_only_if_the_plan_says_so(make_queue: MakeQueue, chats: Study) -> None:
     chat_with(chats, worker=(BEES,))
     queue = queue_of(make_queue, chats, shows=False)
 
     assert "reading" not in judging.state(begin(queue))["items"][0]
 
 
-def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
+def test_for_two_conversations_the_material_names_the_side_that_the_rater_sees(
     make_pairs: MakePairs, make_study: MakeStudy
 ) -> None:
     both = make_study({"one": 1, "other": 1}, code="both", min_turns=2, max_turns=8)
@@ -120,7 +120,7 @@ def test_of_two_conversations_it_says_in_which_as_the_rater_sees_them(
     assert told == [{"first": first, "second": second} for first, second in seen]
 
 
-def test_an_opened_study_goes_on_showing_the_same(make_queue: MakeQueue, sign_in: SignIn, rex: User) -> None:
+def test_an_opened_study_keeps_its_material(make_queue: MakeQueue, sign_in: SignIn, rex: User) -> None:
     queue = make_queue(1)
     plan = plan_of(queue)
     plan.shows_reading = True
@@ -136,7 +136,7 @@ def test_an_opened_study_goes_on_showing_the_same(make_queue: MakeQueue, sign_in
     assert plan_of(queue).shows_reading
 
 
-def test_the_form_takes_texts_for_all_items_and_says_what_is_wrong_with_them(
+def test_the_form_takes_material_for_all_items_and_names_its_problems(
     make_queue: MakeQueue, sign_in: SignIn, rex: User
 ) -> None:
     queue, page = make_queue(1), sign_in(rex)
@@ -157,7 +157,7 @@ def test_the_form_takes_texts_for_all_items_and_says_what_is_wrong_with_them(
     assert "Raters had a text to read beside it" in shown
 
 
-def test_the_item_s_page_shows_them_as_text(
+def test_the_item_page_shows_material_as_text(
     make_queue: MakeQueue, chats: Study, sign_in: SignIn, rex: User
 ) -> None:
     chat_with(chats, worker=(BEES, WASPS))
@@ -170,7 +170,7 @@ def test_the_item_s_page_shows_them_as_text(
     assert "They &lt;b&gt;dance&lt;/b&gt;." in shown
 
 
-def test_the_rows_of_judgments_have_what_stood_beside_each(
+def test_the_rows_of_judgments_contain_the_material(
     make_queue: MakeQueue, chats: Study, sign_in: SignIn, rex: User
 ) -> None:
     chat_with(chats, worker=(BEES, WASPS))
@@ -198,7 +198,7 @@ def test_the_rows_of_judgments_have_what_stood_beside_each(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_bundle_has_what_stood_beside_each_item(
+def test_the_bundle_contains_the_material_of_each_item(
     make_queue: MakeQueue, chats: Study, tmp_path: Path
 ) -> None:
     dialogue = chat_with(chats, worker=(BEES, WASPS))

@@ -69,7 +69,7 @@ def two(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -
     return study
 
 
-def test_nobody_new_judges_what_was_taken_out(two: Study) -> None:
+def test_no_further_worker_judges_removed_items(two: Study) -> None:
     assert removal.take_out(two, "Beta") == 4
 
     assert {system_at(key) for key in judge_all(begin(two))} == {"Alpha"}
@@ -77,7 +77,7 @@ def test_nobody_new_judges_what_was_taken_out(two: Study) -> None:
     assert count_of(two, "Alpha") == SystemCount("Alpha", items=4, removed=0, judged=4, wanted=8)
 
 
-def test_judgments_stay_and_whoever_holds_an_item_finishes_it(two: Study) -> None:
+def test_judgments_stay_and_leased_items_can_be_finished(two: Study) -> None:
     desk = begin(two)
     while not any(system_at(key) == "Beta" for key in held(desk)):
         judge(desk, held(desk)[0])
@@ -93,7 +93,7 @@ def test_judgments_stay_and_whoever_holds_an_item_finishes_it(two: Study) -> Non
     assert count_of(two, "Beta").judged == Label.objects.filter(response__run__system="Beta").count()
 
 
-def test_what_somebody_left_unfinished_is_wanted_by_nobody(two: Study) -> None:
+def test_abandoned_items_of_a_removed_system_are_not_offered(two: Study) -> None:
     begin(two)  # holds three, and never comes back
     removal.take_out(two, "Alpha")
     removal.take_out(two, "Beta")
@@ -108,7 +108,7 @@ def test_what_somebody_left_unfinished_is_wanted_by_nobody(two: Study) -> None:
         begin(two)
 
 
-def test_put_back_it_is_judged_as_before(two: Study) -> None:
+def test_a_restored_system_is_judged_as_before(two: Study) -> None:
     judge_all(begin(two))
     removal.take_out(two, "Beta")
 
@@ -120,7 +120,7 @@ def test_put_back_it_is_judged_as_before(two: Study) -> None:
         begin(two)
 
 
-def test_what_it_would_change_is_said_before(two: Study) -> None:
+def test_the_preview_names_the_changes(two: Study) -> None:
     Study.objects.filter(pk=two.pk).update(pay_amount=3)
     two.refresh_from_db()
     desk = begin(two)
@@ -137,7 +137,7 @@ def test_what_it_would_change_is_said_before(two: Study) -> None:
     assert (found.batches, found.saved) == (1, Decimal(3))
 
 
-def test_gold_stays(two: Study) -> None:
+def test_gold_items_stay_in_the_queue(two: Study) -> None:
     known = two.items.filter(response__run__system="Beta").first()
     assert known
     gold_items.declare_gold(two, {known.key: Gold({"sensible": [True]})})
@@ -151,14 +151,14 @@ def test_gold_stays(two: Study) -> None:
         gold_items.declare_gold(two, {out.key: Gold({"sensible": [True]})})
 
 
-def test_what_is_not_there_cannot_be_taken_out_or_put_back(two: Study) -> None:
+def test_unknown_systems_cannot_be_removed_or_restored(two: Study) -> None:
     with pytest.raises(ValidationError, match="The queue has no items of “Gamma”"):
         removal.take_out(two, "Gamma")
     with pytest.raises(ValidationError, match="Nothing of “Alpha” was taken out"):
         removal.put_back(two, "Alpha")
 
 
-def test_adding_responses_or_saving_the_plan_brings_nothing_back(two: Study) -> None:
+def test_adding_responses_or_saving_the_plan_restores_no_removed_system(two: Study) -> None:
     removal.take_out(two, "Beta")
 
     subjects.add_responses(two, Response.objects.filter(run__system="Beta")[0].run)
@@ -170,7 +170,7 @@ def test_adding_responses_or_saving_the_plan_brings_nothing_back(two: Study) -> 
     assert count_of(two, "Alpha").wanted == 12
 
 
-def test_no_third_rater_judges_what_was_taken_out(two: Study) -> None:
+def test_no_third_rater_judges_removed_items(two: Study) -> None:
     plan = judging.plan_of(two)
     plan.third_rater, plan.raters_per_item = True, 1
     subjects.save_plan(plan)
@@ -187,7 +187,7 @@ def test_no_third_rater_judges_what_was_taken_out(two: Study) -> None:
     assert item_of(key).slots.count() == 2
 
 
-def test_a_copy_has_what_is_still_judged(two: Study) -> None:
+def test_a_copy_has_only_the_items_in_the_queue(two: Study) -> None:
     removal.take_out(two, "Beta")
 
     copy = clone(two, owner=two.owner)
@@ -240,7 +240,7 @@ def with_battery(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: M
     return set_state(study.pk, Study.State.OPEN)
 
 
-def test_a_battery_refuses_to_lose_what_fills_it(with_battery: Study) -> None:
+def test_a_system_that_fills_batteries_cannot_be_removed(with_battery: Study) -> None:
     with pytest.raises(ValidationError, match="“Denies” is a target of the battery"):
         removal.take_out(with_battery, "Denies")
     with pytest.raises(ValidationError, match="needs 3 different fillers, and the queue has 2"):
@@ -249,7 +249,7 @@ def test_a_battery_refuses_to_lose_what_fills_it(with_battery: Study) -> None:
     assert not Item.objects.filter(removed_at__isnull=False).exists()
 
 
-def test_batteries_that_nobody_has_begun_are_dealt_without_it(with_battery: Study) -> None:
+def test_unstarted_batteries_are_dealt_without_the_removed_system(with_battery: Study) -> None:
     first = begin(with_battery)
     dealt = {*Slot.objects.filter(batch=first.batch_id).values_list("pk", flat=True)}
 
@@ -262,7 +262,7 @@ def test_batteries_that_nobody_has_begun_are_dealt_without_it(with_battery: Stud
     assert removal.preview_removal(with_battery, "Small talk").batches == 0
 
 
-def test_a_battery_that_somebody_left_is_finished_by_another_as_it_was_dealt(with_battery: Study) -> None:
+def test_an_abandoned_battery_is_finished_as_it_was_dealt(with_battery: Study) -> None:
     for _ in range(3):
         begin(with_battery)
     removal.take_out(with_battery, "Weather")
@@ -295,7 +295,7 @@ def wanted(study: Study) -> tuple[int, int]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("raters", [1, 2, 3, 5])
-def test_a_plan_that_is_saved_after_the_pilot_wants_as_many_of_others(piloted: Study, raters: int) -> None:
+def test_a_plan_saved_after_the_pilot_asks_for_as_many_other_raters(piloted: Study, raters: int) -> None:
     assert wanted(piloted) == (0, 6)
     plan = judging.plan_of(piloted)
     plan.raters_per_item = raters
@@ -308,7 +308,7 @@ def test_a_plan_that_is_saved_after_the_pilot_wants_as_many_of_others(piloted: S
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_put_back_after_a_pilot_is_judged_by_as_many_others(piloted: Study) -> None:
+def test_a_system_restored_after_a_pilot_is_judged_by_as_many_other_raters(piloted: Study) -> None:
     removal.take_out(piloted, "Alpha")
     assert wanted(piloted) == (0, 0)
 
@@ -318,9 +318,7 @@ def test_what_is_put_back_after_a_pilot_is_judged_by_as_many_others(piloted: Stu
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_a_pilot_judged_of_what_was_taken_out_is_not_judged_again(
-    make_queue: MakeQueue, rex: User
-) -> None:
+def test_pilot_judgments_of_a_removed_system_are_not_repeated(make_queue: MakeQueue, rex: User) -> None:
     study = make_queue(1, raters=1, pilot_size=2, primary_analysis="without_excluded")
     judge_all(begin(study))
     removal.take_out(study, "Alpha")
@@ -334,7 +332,7 @@ def test_what_a_pilot_judged_of_what_was_taken_out_is_not_judged_again(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_people_at_work_lose_nothing_while_a_system_is_taken_out_and_put_back(
+def test_active_workers_lose_nothing_while_a_system_is_removed_and_restored(
     make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study, contexts = make_queue(raters=3, batch=60), make_contexts(30)
@@ -389,7 +387,7 @@ def test_people_at_work_lose_nothing_while_a_system_is_taken_out_and_put_back(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_takes_a_system_out_at_the_same_time_does_it_once(two: Study) -> None:
+def test_concurrent_removals_of_a_system_count_once(two: Study) -> None:
     together = threading.Barrier(3)
 
     def out() -> int:
@@ -406,7 +404,7 @@ def test_who_takes_a_system_out_at_the_same_time_does_it_once(two: Study) -> Non
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_item_that_is_just_being_leased_is_finished(two: Study) -> None:
+def test_an_item_leased_during_a_removal_can_be_finished(two: Study) -> None:
     """A slot that another transaction holds at that moment is left to it."""
     desk = begin(two)
     held_here = Slot.objects.filter(batch=desk.batch_id)
@@ -437,7 +435,7 @@ def test_an_item_that_is_just_being_leased_is_finished(two: Study) -> None:
     assert Slot.objects.filter(pk=free.pk, batch=desk.batch_id).exists()
 
 
-def test_a_late_judgment_is_told_that_it_was_given_away(two: Study) -> None:
+def test_a_late_judgment_of_a_reassigned_item_is_refused(two: Study) -> None:
     desk = begin(two)
     key = held(desk)[0]
     Slot.objects.filter(batch=desk.batch_id).update(leased_until=timezone.now() - timedelta(seconds=1))

@@ -61,7 +61,7 @@ def make_asking(rex: User) -> MakeAsking:
 # --- what comes into the queue --------------------------------------------------------------------
 
 
-def test_what_is_asked_twice_is_an_item_of_each(two: Study) -> None:
+def test_two_asks_about_one_thing_have_an_item_each(two: Study) -> None:
     counted = Counter(two.items.values_list("ask__question_set", flat=True))
 
     assert counted == {"ssa": 6, "human-likeness": 6}
@@ -73,7 +73,7 @@ def test_what_is_asked_twice_is_an_item_of_each(two: Study) -> None:
     ]  # fmt: skip
 
 
-def test_items_are_of_the_asks_that_are_about_them(mixed: Study, talks: Study) -> None:
+def test_items_belong_to_the_asks_about_their_subject(mixed: Study, talks: Study) -> None:
     found = {(item.ask.question_set, item.turn_id is None) for item in mixed.items.select_related("ask")}
 
     assert found == {("ssa", False), ("likert", True)}
@@ -83,7 +83,7 @@ def test_items_are_of_the_asks_that_are_about_them(mixed: Study, talks: Study) -
     assert select_dialogues(mixed, talks, language="en").count() == 0
 
 
-def test_what_would_come_in_is_told_for_each_ask(
+def test_the_preview_counts_new_items_for_each_ask(
     make_asking: MakeAsking, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study, run = make_asking(SSA, LIKENESS), make_run(make_contexts(4), "Alpha")
@@ -94,14 +94,14 @@ def test_what_would_come_in_is_told_for_each_ask(
     assert subjects.add_selection(select_responses(study, [run])) == 8
 
 
-def test_about_what_nothing_is_asked_is_refused(make_asking: MakeAsking, talks: Study) -> None:
+def test_subjects_without_an_ask_are_refused(make_asking: MakeAsking, talks: Study) -> None:
     study = make_asking(SSA, LIKENESS)
 
     with pytest.raises(ValidationError, match="“Human-likeness” cannot be asked about whole conversations"):
         select_dialogues(study, talks, language="en")
 
 
-def test_an_item_is_of_an_ask_of_its_own_study(two: Study, mixed: Study) -> None:
+def test_an_item_belongs_to_an_ask_of_its_study(two: Study, mixed: Study) -> None:
     one = two.items.filter(pk=two.items.order_by("pk")[0].pk)
 
     with pytest.raises(IntegrityError, match="item_is_of_an_ask_of_its_study"):
@@ -110,9 +110,7 @@ def test_an_item_is_of_an_ask_of_its_own_study(two: Study, mixed: Study) -> None
         )  # a transaction of its own, at whose end the constraint is looked at
 
 
-def test_a_study_with_nothing_to_judge_for_one_of_its_asks_cannot_be_opened(
-    make_asking: MakeAsking, talks: Study
-) -> None:
+def test_a_study_with_an_ask_without_items_cannot_be_opened(make_asking: MakeAsking, talks: Study) -> None:
     study = make_asking(SSA, LIKERT)
     subjects.add_turns(study, talks, language="en")
 
@@ -139,7 +137,7 @@ def draft(make_asking: MakeAsking, make_contexts: MakeContexts, make_run: MakeRu
     return study
 
 
-def test_asks_change_places_with_their_items(draft: Study) -> None:
+def test_reordered_asks_keep_their_items(draft: Study) -> None:
     save(draft, LIKENESS, SSA)
 
     assert stored(draft) == [(0, "human-likeness", 3), (1, "ssa", 3)]
@@ -147,7 +145,7 @@ def test_asks_change_places_with_their_items(draft: Study) -> None:
     assert all(slot.key == slot.item.key for slot in Slot.objects.select_related("item"))
 
 
-def test_an_ask_that_goes_takes_its_items_along(draft: Study) -> None:
+def test_a_removed_ask_takes_its_items_along(draft: Study) -> None:
     save(draft, LIKENESS)
 
     assert stored(draft) == [(0, "human-likeness", 3)]
@@ -155,7 +153,7 @@ def test_an_ask_that_goes_takes_its_items_along(draft: Study) -> None:
     assert Slot.objects.count() == 6
 
 
-def test_other_questions_about_the_same_keep_the_items(draft: Study) -> None:
+def test_another_question_set_about_the_same_subject_keeps_the_items(draft: Study) -> None:
     save(draft, SSA, AskSpec("reply-impression", About.RESPONSE))
 
     assert stored(draft) == [(0, "ssa", 3), (1, "reply-impression", 3)]
@@ -167,7 +165,7 @@ def test_a_copy_has_the_items_of_each_ask(two: Study) -> None:
     assert stored(copy) == [(0, "ssa", 6), (1, "human-likeness", 6)]
 
 
-def test_what_is_asked_stays_once_the_study_is_open(two: Study) -> None:
+def test_asks_are_fixed_once_the_study_is_open(two: Study) -> None:
     with pytest.raises(ValidationError, match="has been opened"):
         save(two, SSA)
 
@@ -175,7 +173,7 @@ def test_what_is_asked_stays_once_the_study_is_open(two: Study) -> None:
 # --- what workers get ---------------------------------------------------------------------------------
 
 
-def test_a_worker_is_asked_one_thing_after_the_other_and_both_about_the_same(two: Study) -> None:
+def test_a_worker_answers_one_ask_after_the_other_about_the_same_things(two: Study) -> None:
     done = judge_all(begin(two))
 
     assert len(done) == 12  # everything once for each ask, in one batch
@@ -206,7 +204,7 @@ def test_answers_to_the_other_questions_are_refused(two: Study) -> None:
     assert not Label.objects.exists()
 
 
-def test_a_key_that_lies_about_its_ask_saves_nothing(two: Study) -> None:
+def test_a_key_with_the_wrong_ask_saves_nothing(two: Study) -> None:
     desk = begin(two)
     key = UUID(held(desk)[0])
     lying = UUID(bytes=bytes([1 - key.bytes[0]]) + key.bytes[1:])
@@ -219,7 +217,7 @@ def test_a_key_that_lies_about_its_ask_saves_nothing(two: Study) -> None:
     assert not Label.objects.exists()
 
 
-def test_everything_is_judged_by_as_many_as_wanted_and_nobody_twice(two: Study) -> None:
+def test_everything_is_judged_by_the_planned_number_of_workers_and_never_twice_by_one(two: Study) -> None:
     while not judging.is_judged(two, timezone.now()):
         judge_all(begin(two))
 
@@ -229,14 +227,14 @@ def test_everything_is_judged_by_as_many_as_wanted_and_nobody_twice(two: Study) 
     assert set(Counter(Label.objects.values_list("ask", "response")).values()) == {2}
 
 
-def test_a_batch_begins_where_something_is_left(two: Study) -> None:
+def test_a_batch_begins_with_an_ask_that_has_items_left(two: Study) -> None:
     first, second = two.work_asks
     Slot.objects.filter(item__ask=first).delete()
 
     assert {item_of(key).ask for _ in range(4) for key in held(begin(two))} == {second}
 
 
-def test_who_judged_it_in_another_study_does_not_get_it_with_any_questions(
+def test_a_worker_who_judged_it_in_another_study_does_not_get_it_with_other_questions(
     two: Study, make_asking: MakeAsking
 ) -> None:
     judged = enter(two)
@@ -251,7 +249,7 @@ def test_who_judged_it_in_another_study_does_not_get_it_with_any_questions(
         begin(other, again)
 
 
-def test_who_talked_judges_neither_its_turns_nor_the_whole(mixed: Study) -> None:
+def test_a_chatter_judges_neither_the_turns_nor_the_whole_of_their_conversation(mixed: Study) -> None:
     talker = Dialogue.objects.order_by("pk")[0].seats.get(worker__isnull=False).worker
     participation = enter(mixed)
     Participation.objects.filter(pk=participation.pk).update(worker=talker)
@@ -263,7 +261,7 @@ def test_who_talked_judges_neither_its_turns_nor_the_whole(mixed: Study) -> None
     assert len(judged) == 2
 
 
-def test_one_more_judges_only_what_raters_answered_differently(
+def test_a_third_rater_judges_only_items_with_different_answers(
     make_asking: MakeAsking, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study = make_asking(SSA, LIKENESS, third_rater=True)
@@ -278,7 +276,7 @@ def test_one_more_judges_only_what_raters_answered_differently(
     assert len(wanted) == 2
 
 
-def test_gold_is_of_the_ask_that_a_worker_is_at(
+def test_gold_items_belong_to_the_current_ask(
     make_asking: MakeAsking, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study = make_asking(SSA, LIKENESS, raters=1, batch=12)
@@ -300,7 +298,7 @@ def test_gold_is_of_the_ask_that_a_worker_is_at(
     assert (row.right, row.judged) == (golden.count("ssa"), len(golden))
 
 
-def test_right_answers_are_to_the_questions_of_the_item(draft: Study) -> None:
+def test_right_answers_match_the_questions_of_the_item(draft: Study) -> None:
     ssa, likeness = (ask.items.order_by("pk")[0] for ask in draft.work_asks)
     rows = [("item", "question", "right"), (ssa.key, "sensible", "Yes"), (likeness.key, "human_like", "No")]
 
@@ -323,7 +321,7 @@ def test_workers_train_with_each_set_that_has_training_questions(draft: Study) -
     assert sets == {key: n for key, n in own.items() if n}
 
 
-def test_what_a_pilot_judged_is_judged_again_for_each_ask(two: Study) -> None:
+def test_pilot_items_are_judged_again_for_each_ask(two: Study) -> None:
     Study.objects.filter(pk=two.pk).update(pilot_size=1, primary_analysis="without_excluded")
     participation = enter(two)
     Participation.objects.filter(pk=participation.pk).update(pilot=True)
@@ -368,7 +366,7 @@ def test_the_report_has_each_ask(judged: Study, rex: User, sign_in: SignIn) -> N
     assert "?ask=1&amp;system=" in page
 
 
-def test_each_ask_has_a_lead_that_holds_at_every_look(two: Study, rex: User, sign_in: SignIn) -> None:
+def test_each_ask_has_an_always_valid_lead(two: Study, rex: User, sign_in: SignIn) -> None:
     Study.objects.filter(pk=two.pk).update(state=Study.State.DRAFT)
     plan = judging.plan_of(two)
     plan.raters_per_item = 6
@@ -415,7 +413,7 @@ def judge_by_system(desk: RaterSession, lead: float, *, at_most: int = 99) -> No
         judging.judge(desk, key=item.key, answers=answers)
 
 
-def test_what_is_asked_beside_a_protocol_is_a_departure_from_it(judged: Study) -> None:
+def test_asks_beyond_the_protocol_are_departures(judged: Study) -> None:
     Study.objects.filter(pk=judged.pk).update(protocol="meena-read")
 
     told = figures(computed(judged))["deviations"]
@@ -434,7 +432,7 @@ def test_the_bundle_gives_the_report_bit_by_bit(judged: Study, tmp_path: Path) -
     assert found.report["beside"][0]["bots"]
 
 
-def test_files_say_which_ask_a_judgment_answers(judged: Study) -> None:
+def test_files_name_the_ask_of_each_judgment(judged: Study) -> None:
     rows = list(csv.DictReader(io.StringIO("".join(csv_lines(judged)))))
 
     asked = Counter((row["ask"], row["question_set"], row["subject"]) for row in rows)
@@ -467,7 +465,7 @@ def test_a_random_key_has_the_number_of_its_ask_before_it(two: Study) -> None:
     assert {key.bytes[0] for key in keys} == {0, 1}
 
 
-def test_a_program_says_what_is_asked_until_the_study_opens(draft: Study) -> None:
+def test_the_api_changes_asks_until_the_study_opens(draft: Study) -> None:
     address = f"/api/studies/{draft.code}/asks"
     wanted = [
         {"question_set": "likert", "about": "dialogue", "moment": "", "required": True},
@@ -514,7 +512,7 @@ def preferred(desk: RaterSession) -> list[Item]:
     return done
 
 
-def test_pairs_are_asked_several_things_too(
+def test_studies_of_pairs_have_several_asks_too(
     compared: Study, tmp_path: Path, rex: User, sign_in: SignIn
 ) -> None:
     for _ in range(2):
@@ -535,7 +533,7 @@ def test_pairs_are_asked_several_things_too(
     assert recompute(tmp_path / "bundle.zip").differences == []
 
 
-def test_pairs_come_in_for_an_ask_that_was_added_later(compared: Study) -> None:
+def test_pairs_are_added_for_a_later_ask(compared: Study) -> None:
     Study.objects.filter(pk=compared.pk).update(state=Study.State.DRAFT)
     save(Study.objects.get(pk=compared.pk), AskSpec("preference", About.PAIR))
     later = Study.objects.get(pk=compared.pk)

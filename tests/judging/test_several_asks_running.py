@@ -45,7 +45,9 @@ def recomputes(study: Study, folder: Path) -> bool:
     return recompute(folder / "bundle.zip").differences == []
 
 
-def test_who_withdraws_takes_their_answers_to_every_ask_and_others_judge_it(mixed: Study, rex: User) -> None:
+def test_a_withdrawal_removes_the_answers_to_every_ask_and_others_judge_the_items(
+    mixed: Study, rex: User
+) -> None:
     gone, stays = begin(mixed), begin(mixed)
     for desk in (gone, stays):
         judge_all(desk)
@@ -62,7 +64,7 @@ def test_who_withdraws_takes_their_answers_to_every_ask_and_others_judge_it(mixe
     ]
 
 
-def test_a_conversation_that_its_chatter_takes_back_goes_from_every_ask(
+def test_a_withdrawn_conversation_leaves_the_queue_of_every_ask(
     mixed: Study, talks: Study, rex: User, tmp_path: Path
 ) -> None:
     judge_all(begin(mixed))
@@ -79,7 +81,7 @@ def test_a_conversation_that_its_chatter_takes_back_goes_from_every_ask(
     assert recomputes(mixed, tmp_path)
 
 
-def test_a_system_is_taken_out_of_every_ask_and_put_back(two: Study, tmp_path: Path) -> None:
+def test_a_system_is_removed_from_every_ask_and_restored(two: Study, tmp_path: Path) -> None:
     judge_all(begin(two))
     assert removal.take_out(two, "Beta") == 6
 
@@ -98,7 +100,7 @@ def test_a_system_is_taken_out_of_every_ask_and_put_back(two: Study, tmp_path: P
     assert counts_of([two]) == {two.pk: (24, 24)}
 
 
-def test_an_item_that_goes_goes_from_its_ask_alone(two: Study, tmp_path: Path) -> None:
+def test_a_removed_item_leaves_only_its_own_ask(two: Study, tmp_path: Path) -> None:
     item = Item.objects.filter(study=two, ask__number=1).order_by("pk")[0]
     item.delete()
     judge_all(begin(two))
@@ -108,7 +110,7 @@ def test_an_item_that_goes_goes_from_its_ask_alone(two: Study, tmp_path: Path) -
     assert recomputes(two, tmp_path)
 
 
-def test_who_is_excluded_is_left_out_of_every_ask(two: Study, rex: User, tmp_path: Path) -> None:
+def test_an_excluded_worker_is_left_out_of_every_ask(two: Study, rex: User, tmp_path: Path) -> None:
     Study.objects.filter(pk=two.pk).update(
         primary_analysis=PrimaryAnalysis.WITHOUT_EXCLUDED, exclusion_rules="Careless workers."
     )
@@ -126,7 +128,7 @@ def test_who_is_excluded_is_left_out_of_every_ask(two: Study, rex: User, tmp_pat
     assert recomputes(two, tmp_path)
 
 
-def test_what_is_redacted_is_so_in_the_files_of_every_ask(mixed: Study, rex: User) -> None:
+def test_redactions_apply_to_the_files_of_every_ask(mixed: Study, rex: User) -> None:
     reply = Turn.objects.filter(dialogue__items__study=mixed, position=2).order_by("pk")[0]
     Turn.objects.filter(pk=reply.pk).update(text="Ask Bob Jones, he knows.")
     judge_all(begin(mixed))
@@ -138,7 +140,7 @@ def test_what_is_redacted_is_so_in_the_files_of_every_ask(mixed: Study, rex: Use
     assert not any("Bob" in value for row in rows for value in row.values() if value)
 
 
-def test_what_the_people_of_a_pilot_judged_is_judged_again_by_every_ask(
+def test_items_judged_by_pilot_workers_are_judged_again_for_every_ask(
     rex: User, make_contexts: MakeContexts, make_run: MakeRun
 ) -> None:
     study = asking(rex, SSA, LIKENESS, raters=1)
@@ -159,7 +161,7 @@ def test_what_the_people_of_a_pilot_judged_is_judged_again_by_every_ask(
     assert counts_of([study]) == {study.pk: (6, 6)}
 
 
-def test_the_monitor_counts_a_batch_once_whatever_it_asks(mixed: Study, rex: User, sign_in: SignIn) -> None:
+def test_the_monitor_counts_a_batch_of_several_asks_once(mixed: Study, rex: User, sign_in: SignIn) -> None:
     done = begin(mixed)
     judge_all(done)
     judging.finish(done)
@@ -184,7 +186,7 @@ def test_compare_has_every_ask_of_readers(two: Study, mixed: Study, rex: User, s
         assert ask.title in page
 
 
-def test_a_conversation_is_gone_from_the_queue_of_every_ask(mixed: Study) -> None:
+def test_a_deleted_conversation_leaves_the_queue_of_every_ask(mixed: Study) -> None:
     Dialogue.objects.order_by("pk")[0].delete()
 
     assert [each.items for each in ask_counts(mixed)] == [4, 2]

@@ -81,7 +81,7 @@ def test_a_study_of_the_snippets_opens_and_shows_each_sentence(
     assert items
 
 
-def test_of_two_responses_side_by_side_the_sentence_stands_there_once(
+def test_two_responses_side_by_side_show_the_sentence_once(
     make_pairs: MakePairs, version: ContextSetVersion, rex: User
 ) -> None:
     runs = [
@@ -98,7 +98,7 @@ def test_of_two_responses_side_by_side_the_sentence_stands_there_once(
     assert read.note == ""
 
 
-def test_bots_have_the_sentence_to_draw_on(version: ContextSetVersion) -> None:
+def test_bots_receive_the_sentence_as_material(version: ContextSetVersion) -> None:
     context = version.contexts.all()[0]
     run = ResponseRun(context_version=version, bot_id=1, seed=5)
 
@@ -107,7 +107,7 @@ def test_bots_have_the_sentence_to_draw_on(version: ContextSetVersion) -> None:
     assert [passage.text for passage in asked.material] == context.material
 
 
-def test_material_goes_out_as_it_came_in(version: ContextSetVersion) -> None:
+def test_material_is_exported_as_it_was_imported(version: ContextSetVersion) -> None:
     again = parse("".join(jsonl_lines(version.contexts.all())), "jsonl", language="en")
 
     assert [list(row.material) for row in again.rows] == [each.material for each in version.contexts.all()]
@@ -121,7 +121,7 @@ def test_material_goes_out_as_it_came_in(version: ContextSetVersion) -> None:
         (["a\u0000b"], "Sentence 1 of the material has a control character"),
     ],
 )
-def test_material_that_cannot_be_kept_is_said(material: list[str], why: str) -> None:
+def test_material_that_cannot_be_stored_is_reported(material: list[str], why: str) -> None:
     parsed = parse(json.dumps({"turns": ["Hi!"], "material": material}), "jsonl", language="en")
 
     assert why in parsed.problems[0].say

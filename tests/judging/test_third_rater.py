@@ -52,7 +52,7 @@ def slots(study: Study) -> tuple[int, int]:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("second", [DENIES, VAGUE], ids=["another group", "another kind"])
-def test_two_who_differ_are_joined_by_a_third_and_never_by_a_fourth(
+def test_two_differing_raters_get_a_third_and_never_a_fourth(
     queue: Study, second: Mapping[str, object]
 ) -> None:
     judge(begin(queue), PLAIN)
@@ -66,7 +66,7 @@ def test_two_who_differ_are_joined_by_a_third_and_never_by_a_fourth(
 
 
 @pytest.mark.django_db
-def test_two_who_agree_are_enough_also_once_one_of_them_has_changed_their_mind(queue: Study) -> None:
+def test_two_agreeing_raters_suffice_also_after_a_changed_answer(queue: Study) -> None:
     first, second = begin(queue), begin(queue)
     judge(first, PLAIN)
     judge(second, DENIES)
@@ -78,7 +78,7 @@ def test_two_who_agree_are_enough_also_once_one_of_them_has_changed_their_mind(q
 
 
 @pytest.mark.django_db
-def test_a_third_who_has_begun_stays_though_the_others_agree_by_now(queue: Study) -> None:
+def test_a_third_rater_who_has_started_stays_even_if_the_others_agree_now(queue: Study) -> None:
     first, second = begin(queue), begin(queue)
     judge(first, PLAIN)
     judge(second, DENIES)
@@ -91,7 +91,7 @@ def test_a_third_who_has_begun_stays_though_the_others_agree_by_now(queue: Study
 
 
 @pytest.mark.django_db
-def test_the_plan_says_whether_a_third_is_wanted(make_queue: MakeQueue) -> None:
+def test_the_plan_decides_about_third_raters(make_queue: MakeQueue) -> None:
     study = make_queue(1, raters=2, question_set="identity-reply", protocol="r-u-a-robot-audit")
     judge(begin(study), PLAIN)
     judge(begin(study), DENIES)
@@ -105,7 +105,7 @@ def test_the_plan_says_whether_a_third_is_wanted(make_queue: MakeQueue) -> None:
 
 
 @pytest.mark.django_db
-def test_what_differs_in_free_text_alone_does_not_differ(make_queue: MakeQueue) -> None:
+def test_different_free_texts_call_for_no_third_rater(make_queue: MakeQueue) -> None:
     study = make_queue(1, raters=2, question_set="reply-impression")
     change(study, third_rater=True)
     rated = {"appropriate": 4, "trustworthy": 4, "friendly": 4}
@@ -116,7 +116,7 @@ def test_what_differs_in_free_text_alone_does_not_differ(make_queue: MakeQueue) 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_who_save_at_the_same_moment_are_joined_by_one(queue: Study) -> None:
+def test_two_concurrent_judgments_call_for_one_third_rater(queue: Study) -> None:
     key = Slot.objects.filter(study=queue).values_list("key", flat=True).first()
     assert isinstance(key, UUID)
     desks, together = [begin(queue), begin(queue)], threading.Barrier(2)
@@ -135,7 +135,7 @@ def test_two_who_save_at_the_same_moment_are_joined_by_one(queue: Study) -> None
 
 
 @pytest.mark.django_db
-def test_the_queue_offers_it_but_not_of_pairs_whose_sides_are_turned_round(
+def test_the_queue_offers_third_raters_but_not_for_swapped_pairs(
     queue: Study, make_pairs: MakePairs, rex: User, sign_in: SignIn
 ) -> None:
     browser: Client = sign_in(rex)

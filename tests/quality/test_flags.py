@@ -72,7 +72,7 @@ def test_a_report_finds_the_flags_and_the_page_has_their_evidence(
     assert "1 worker has flags." in people
 
 
-def test_a_study_that_grew_too_large_keeps_its_flags_and_says_so(
+def test_a_study_with_too_many_labels_keeps_its_flags_with_a_note(
     judged: tuple[Study, Participation, Participation],
     sign_in: Callable[[User], Client],
     rex: User,
@@ -89,7 +89,7 @@ def test_a_study_that_grew_too_large_keeps_its_flags_and_says_so(
     assert "This study has more than 3 labels" in page
 
 
-def test_limits_of_a_study_decide_what_is_a_flag(
+def test_the_thresholds_of_a_study_decide_about_flags(
     judged: tuple[Study, Participation, Participation], sign_in: Callable[[User], Client], rex: User
 ) -> None:
     study, _careful, careless = judged
@@ -195,7 +195,7 @@ def test_a_worker_s_history_shows_only_the_user_s_studies(
     assert sign_in(mallory).get(page_of).status_code == 404
 
 
-def test_a_question_that_says_what_to_answer_is_an_attention_check(
+def test_a_question_with_a_told_answer_is_an_attention_check(
     make_study: MakeStudy, sign_in: Callable[[User], Client], rex: User
 ) -> None:
     study, client = make_study(), sign_in(rex)

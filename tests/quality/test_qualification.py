@@ -128,7 +128,7 @@ def test_two_tabs_share_the_attempts(make_study: MakeStudy, wanted: Qualificatio
     assert Assignment.objects.get(participation=participation).outcome == "screened_out"
 
 
-def test_an_unanswered_question_is_no_try_and_feedback_may_be_left_out(
+def test_incomplete_answers_are_no_attempt_and_feedback_is_optional(
     make_study: MakeStudy, wanted: Qualification
 ) -> None:
     wanted.feedback = False
@@ -203,7 +203,7 @@ def test_formatted_questions_parse_to_the_same() -> None:
     assert parse_questions(format_questions(parse_questions(TEXT))) == parse_questions(TEXT)
 
 
-def test_a_qualification_is_made_and_required_on_the_pages(
+def test_a_qualification_is_created_and_required_on_the_pages(
     sign_in: Callable[[User], Client], rex: User, mallory: User, make_study: MakeStudy
 ) -> None:
     client, study = sign_in(rex), make_study()

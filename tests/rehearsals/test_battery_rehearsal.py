@@ -1,4 +1,4 @@
-"""A rehearsal of a study with batteries through real pages and a real socket, against the injected effects."""
+"""A rehearsal of a study with batteries through real pages and a real socket: injected effects come out."""
 
 import pytest
 

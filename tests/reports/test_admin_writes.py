@@ -46,7 +46,7 @@ def test_no_label_is_deleted_by_an_admin(reported: Study, admin: Client) -> None
     assert not moved_on(reported)
 
 
-def test_nobody_answers_in_a_rater_s_place(reported: Study, admin: Client) -> None:
+def test_nobody_can_change_a_raters_answer_in_the_admin(reported: Study, admin: Client) -> None:
     label = Label.objects.get(answers__sensible=False)
 
     page = admin.get(f"/admin/labels/label/{label.pk}/change/")
@@ -93,9 +93,7 @@ def test_a_writing_plan_is_changed_in_a_draft_only_and_never_deleted(
     assert WritingPlan.objects.get().batch_size == 2
 
 
-def test_a_worker_deleted_by_an_admin_takes_conversations_and_labels_along(
-    reported: Study, admin: Client
-) -> None:
+def test_deleting_a_worker_deletes_their_conversations_and_labels(reported: Study, admin: Client) -> None:
     worker = Worker.objects.get(labels__answers__sensible=False)
 
     admin.post(f"/admin/crowd/worker/{worker.pk}/delete/", YES)
@@ -107,7 +105,7 @@ def test_a_worker_deleted_by_an_admin_takes_conversations_and_labels_along(
 
 
 @pytest.mark.parametrize("what", ["dialogues/turn", "dialogues/dialogue", "dialogues/seat"])
-def test_conversations_are_shown_and_not_written(reported: Study, admin: Client, what: str) -> None:
+def test_conversations_are_view_only_in_the_admin(reported: Study, admin: Client, what: str) -> None:
     app, model = what.split("/")
     row = {"turn": Turn, "dialogue": Dialogue}.get(model, Dialogue).objects.first()
     assert row
@@ -119,7 +117,7 @@ def test_conversations_are_shown_and_not_written(reported: Study, admin: Client,
     assert admin.get(f"/admin/{app}/{model}/add/").status_code == 403
 
 
-def test_what_people_agreed_to_and_with_whom_they_talked_stays(reported: Study, admin: Client) -> None:
+def test_consents_and_partners_cannot_be_changed_in_the_admin(reported: Study, admin: Client) -> None:
     consent, study_bot = reported.consent_versions.get(), reported.study_bots.get()
     participation = reported.participations.first()
     assert participation
@@ -135,7 +133,7 @@ def test_what_people_agreed_to_and_with_whom_they_talked_stays(reported: Study, 
     assert admin.get("/admin/crowd/participation/add/").status_code == 403
 
 
-def test_responses_are_not_written_after_they_were_judged(make_queue: MakeQueue, admin: Client) -> None:
+def test_judged_responses_cannot_be_changed_in_the_admin(make_queue: MakeQueue, admin: Client) -> None:
     make_queue(1)
     response = Response.objects.get()
 

@@ -86,7 +86,7 @@ def test_the_answer_of_a_closed_study_expects_no_more_data(answer: dict[str, Any
         (OPEN, (-8.0, 31.0), "It holds however often you look", "cludes 0"),
     ],
 )
-def test_a_clear_lead_names_its_condition_and_the_interval_for_every_look(
+def test_a_clear_lead_names_its_condition_and_the_always_valid_interval(
     answer: dict[str, Any], ends: tuple[float, float], said: str, not_said: str
 ) -> None:
     watched = {"low": ends[0], "high": ends[1], "units": 58, "unit": "conversation", "left_out": 0}
@@ -177,7 +177,7 @@ def test_the_common_basis_of_all_intervals_is_shown_once() -> None:
         (percent(0.95), "95\u00a0%"),
     ],
 )
-def test_numbers_are_printed_as_papers_have_them(shown: str, printed: str) -> None:
+def test_numbers_are_formatted_as_in_papers(shown: str, printed: str) -> None:
     assert shown == printed
 
 

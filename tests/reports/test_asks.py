@@ -90,9 +90,7 @@ def test_each_ask_has_its_figures(study: Study) -> None:
     assert result["course"]["bots"][0]["latency"]["median_ms"] == 10
 
 
-def test_each_ask_is_drawn_and_each_drawing_is_on_the_page_and_a_file(
-    study: Study, rex: User, sign_in: SignIn
-) -> None:
+def test_each_ask_has_charts_on_the_page_and_as_files(study: Study, rex: User, sign_in: SignIn) -> None:
     drawn = {chart.name: chart.svg for chart in computed(study).charts.all()}
     client = sign_in(rex)
 
@@ -148,7 +146,7 @@ def test_in_a_bundle_every_label_names_its_ask_and_no_conversation_names_one_of_
     assert "question_set" not in {*header, *typed, *lines["conversations"][0]}
 
 
-def test_a_file_has_a_row_for_each_label_and_none_for_the_turn_of_a_whole(study: Study) -> None:
+def test_a_file_has_one_row_per_label_and_none_for_turns_of_judged_conversations(study: Study) -> None:
     rows = list(csv.DictReader(io.StringIO("".join(csv_lines(study)))))
 
     assert len(rows) == 6 * (1 + 1 + 2)
@@ -183,7 +181,7 @@ def test_asks_cannot_change_once_a_study_is_open(study: Study, rex: User) -> Non
     assert study.asks.count() == 3
 
 
-def test_the_form_takes_several_asks(rex: User, sign_in: SignIn) -> None:
+def test_the_form_accepts_several_asks(rex: User, sign_in: SignIn) -> None:
     browser: Client = sign_in(rex)
     fields = {
         "title": "Chat", "languages": "en", "consent_text": "Yes?", "pay_amount": "0", "pay_currency": "EUR",

@@ -47,7 +47,7 @@ def test_excluding_a_worker_from_the_transcript_shows_in_the_report(
     assert "Excluded by" not in client.get(f"/dialogues/{careful.public_id}/").content.decode()
 
 
-def test_excluding_calls_for_a_new_report_and_can_be_taken_back(
+def test_an_exclusion_requests_a_new_report_and_can_be_undone(
     short: Study, rex: User, sign_in: SignIn
 ) -> None:
     dialogue = talked(short, [(True, True)])
@@ -144,7 +144,7 @@ def strict(make_study: MakeStudy) -> Study:
     return study
 
 
-def test_the_declared_analysis_is_named_wherever_its_numbers_go(
+def test_the_declared_analysis_is_named_beside_its_numbers(
     strict: Study, sign_in: SignIn, tmp_path: Path
 ) -> None:
     stored = figures(computed(strict))

@@ -117,7 +117,7 @@ def test_agreement_is_that_of_pairs_of_raters(judged: Study) -> None:
     assert result["raters_per_item"] == [{"raters": 3, "items": 4}]
 
 
-def test_one_rater_of_one_context_reads_well(make_queue: MakeQueue, rex: User) -> None:
+def test_singular_and_plural_of_raters_and_contexts_are_right(make_queue: MakeQueue, rex: User) -> None:
     study = make_queue(1, raters=1)
     vote(study, {("Alpha", "c1", 1): [YES]})
     computed(study)
@@ -144,7 +144,7 @@ def test_departures_from_the_paper_are_named(judged: Study) -> None:
     ]
 
 
-def test_conversations_that_readers_judge_stand_beside_interactive_scores(
+def test_scores_of_readers_are_shown_beside_interactive_scores(
     make_queue: MakeQueue, study: Study, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     talked(study, [(True, True)] * 7)
@@ -221,7 +221,7 @@ def test_excluded_raters_are_shown_separately(judged: Study, rex: User) -> None:
     assert values(result["other"]["bots"])["Beta"][1] == 75
 
 
-def test_both_analyses_have_an_agreement_and_all_else(
+def test_both_analyses_have_all_figures(
     judged: Study, rex: User, sign_in: Callable[[User], Client], tmp_path: Path
 ) -> None:
     participation = judged.participations.order_by("pk").first()
@@ -245,9 +245,7 @@ def test_both_analyses_have_an_agreement_and_all_else(
     assert recompute(bundled(judged, tmp_path)).differences == []
 
 
-def test_compare_says_that_judgments_are_newer_than_what_it_shows(
-    make_queue: MakeQueue, rex: User, sign_in: SignIn
-) -> None:
+def test_compare_announces_newer_judgments(make_queue: MakeQueue, rex: User, sign_in: SignIn) -> None:
     study = make_queue(2, raters=2)
     vote(study, {("Alpha", "c1", 1): [YES], ("Alpha", "c2", 1): [MEH]})
     computed(study)
@@ -279,7 +277,7 @@ def test_the_page_shows_both_results(judged: Study, rex: User, sign_in: Callable
         assert words in page
 
 
-def test_how_many_judged_an_item_says_that_it_counts_the_excluded_too(
+def test_counts_of_raters_per_item_include_excluded_raters_and_say_so(
     judged: Study, rex: User, sign_in: Callable[[User], Client]
 ) -> None:
     exclude(Participation.objects.first().pk, reason="Pressed No only.", by=rex)  # type: ignore[union-attr]
@@ -328,7 +326,7 @@ def test_judgments_are_exported_with_their_item(
     assert {(row["context"], row["response"]) for row in of_c2} == {("Question 2?", "Beta answers c2.")}
 
 
-def test_judgments_of_raters_who_never_finish_reach_the_report_by_themselves(
+def test_judgments_of_unfinished_batches_reach_the_report(
     make_queue: MakeQueue, rex: User, sign_in: SignIn
 ) -> None:
     study = make_queue(3, raters=2)
@@ -402,9 +400,7 @@ def test_the_bundle_of_other_questions_is_recomputed_too(make_queue: MakeQueue, 
     assert found.report["bots"][0]["cells"][0]["value"] == pytest.approx(100 / 3)
 
 
-def test_the_bundle_has_what_was_judged_and_one_changed_judgment_is_found(
-    judged: Study, tmp_path: Path
-) -> None:
+def test_the_bundle_contains_the_items_and_detects_a_changed_judgment(judged: Study, tmp_path: Path) -> None:
     path, changed = bundled(judged, tmp_path), tmp_path / "changed.zip"
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
         items = [json.loads(line) for line in old.read("data/items.jsonl").splitlines()]
@@ -427,7 +423,7 @@ def test_the_bundle_has_what_was_judged_and_one_changed_judgment_is_found(
     assert found.differences
 
 
-def test_a_judgment_of_an_item_that_is_not_there_is_named(judged: Study, tmp_path: Path) -> None:
+def test_a_judgment_of_a_missing_item_is_named(judged: Study, tmp_path: Path) -> None:
     path, changed = bundled(judged, tmp_path), tmp_path / "changed.zip"
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
         for name in old.namelist():

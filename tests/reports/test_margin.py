@@ -56,7 +56,7 @@ def test_the_report_tests_equivalence_within_the_declared_margin(
     assert recompute(tmp_path / "bundle.zip").differences == []
 
 
-def test_at_the_smallest_margin_within_which_they_are_equal_p_is_that_of_the_level(planned: Study) -> None:
+def test_at_the_smallest_margin_of_equivalence_p_equals_the_level(planned: Study) -> None:
     first = computed(planned).result
     assert first
     (within,) = (each["equal_within"] for each in first["comparisons"] if each["score"] == "ssa")
@@ -69,7 +69,7 @@ def test_at_the_smallest_margin_within_which_they_are_equal_p_is_that_of_the_lev
     assert again["answer"]["p_equivalent"] == pytest.approx(0.05)
 
 
-def test_it_is_fixed_once_the_study_has_opened_and_is_a_difference(planned: Study) -> None:
+def test_the_margin_is_fixed_once_the_study_has_opened(planned: Study) -> None:
     planned.margin = 5
     with pytest.raises(ValidationError, match="its protocol is fixed") as refused:
         save_study(planned, owner=planned.owner, consent_text="You talk to a machine.", targets={})
@@ -81,7 +81,7 @@ def test_it_is_fixed_once_the_study_has_opened_and_is_a_difference(planned: Stud
     assert set(negative.value.message_dict) == {"margin"}
 
 
-def test_its_form_asks_for_it_and_its_page_shows_it(planned: Study, sign_in: SignIn) -> None:
+def test_the_form_takes_the_margin_and_the_page_shows_it(planned: Study, sign_in: SignIn) -> None:
     browser = sign_in(planned.owner)
 
     form = browser.get(f"/studies/{planned.pk}/edit/").content.decode()

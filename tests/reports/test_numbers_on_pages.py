@@ -132,7 +132,9 @@ def compare(
 
 
 @pytest.mark.timeout(300)
-def test_of_conversations(make_study: MakeStudy, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
+def test_reports_of_conversations_print_consistent_numbers(
+    make_study: MakeStudy, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
     study = _study(make_study, rex)
     fewest = {
         f"/studies/{study.pk}/report/": (100, 30),
@@ -147,7 +149,7 @@ def test_of_conversations(make_study: MakeStudy, rex: User, sign_in: SignIn, tmp
 
 
 @pytest.mark.timeout(300)
-def test_of_judged_responses(
+def test_reports_of_judged_responses_print_consistent_numbers(
     make_queue: MakeQueue,
     make_contexts: MakeContexts,
     make_run: MakeRun,
@@ -182,7 +184,9 @@ def test_of_judged_responses(
 
 
 @pytest.mark.timeout(300)
-def test_of_pairs(make_pairs: MakePairs, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
+def test_reports_of_pairs_print_consistent_numbers(
+    make_pairs: MakePairs, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
     study = make_pairs(8, ("Alpha", "Beta", "Gamma"), raters=3, batch=24)
     for rater in range(3):
         desk, n = begin(study), rater
@@ -200,7 +204,9 @@ def test_of_pairs(make_pairs: MakePairs, rex: User, sign_in: SignIn, tmp_path: P
 
 
 @pytest.mark.timeout(300)
-def test_of_scales_and_votes(make_study: MakeStudy, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
+def test_reports_of_scales_and_votes_print_consistent_numbers(
+    make_study: MakeStudy, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
     """As neural.chat asks: five scales of the whole, votes on replies, and something of one's own turns."""
     study = make_study(
         {"ann": 9, "bob": 9}, asks=[WHOLE, VOTES, OWN], opening_speaker="human", opening_text="", min_turns=4
@@ -217,7 +223,9 @@ def test_of_scales_and_votes(make_study: MakeStudy, rex: User, sign_in: SignIn, 
 
 
 @pytest.mark.timeout(300)
-def test_of_two_people(make_meeting: MakeMeeting, rex: User, sign_in: SignIn, tmp_path: Path) -> None:
+def test_reports_of_two_people_print_consistent_numbers(
+    make_meeting: MakeMeeting, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
     study = make_meeting(asks=ASKS, title="The ceiling")
     for n in range(4):
         met(study, [YES, MEH, NO, YES][n % 2 :], {0: n % 2 == 0}, rated=(1 + n, 5 - n))
@@ -227,7 +235,7 @@ def test_of_two_people(make_meeting: MakeMeeting, rex: User, sign_in: SignIn, tm
 
 
 @pytest.mark.timeout(300)
-def test_of_bots_among_themselves(
+def test_reports_of_self_play_print_consistent_numbers(
     make_self_play: MakeSelfPlay, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     plan = make_self_play(alone=True, script={"replies": LINES}, conversations=4, utterances=6)

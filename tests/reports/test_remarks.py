@@ -171,7 +171,7 @@ def test_replies_of_a_study_without_remarks_are_complete(short: Study) -> None:
     assert (replies["remarked"], list(counts(replies))) == (0, ["complete"])
 
 
-def test_readers_of_conversations_have_them_counted_by_turn(
+def test_remarks_on_judged_conversations_are_counted_by_turn(
     make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     talked(make_study(min_turns=4, max_turns=8), PLAIN).turn_set.filter(position=4).update(

@@ -128,7 +128,7 @@ def test_a_report_is_stale_after_another_conversation(short: Study, rex: User, s
     assert "have changed since" in sign_in(rex).get(f"/studies/{short.pk}/report/").content.decode()
 
 
-def test_reports_of_a_busy_study_are_not_started_all_the_time(short: Study) -> None:
+def test_reports_of_a_busy_study_are_rate_limited(short: Study) -> None:
     talked(short, [(True, True)])
     computed(short)
     talked(short, [(True, True)])
@@ -152,7 +152,7 @@ def test_a_failed_report_says_why_and_keeps_the_old_figures(short: Study, rex: U
     assert "100" in page
 
 
-def test_dollar_signs_in_the_title_of_a_bot_are_drawn_as_they_are(short: Study) -> None:
+def test_dollar_signs_in_a_bot_title_are_drawn_literally(short: Study) -> None:
     Bot.objects.update(title=r"Cheap $\frac$ bot")
     talked(short, [(True, True)])
 
@@ -308,7 +308,7 @@ def test_a_report_whose_process_dies_repeatedly_fails_and_says_what_to_do(
     assert "Give the Celery worker more" in sign_in(rex).get(f"/studies/{short.pk}/report/").content.decode()
 
 
-def test_a_report_is_begun_a_third_time(short: Study) -> None:
+def test_a_report_is_started_up_to_three_times(short: Study) -> None:
     talked(short, [(True, True)])
     report = services.queue_report(short)
     Report.objects.filter(pk=report.pk).update(state=Report.State.RUNNING, attempts=2)

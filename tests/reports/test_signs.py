@@ -77,7 +77,7 @@ def test_participants_show_the_signs_with_their_evidence(
     assert (paid.excluded_at, paid.assignment.outcome) == (None, "complete")
 
 
-def test_signs_that_a_later_report_does_not_find_are_gone(careless: Dialogue) -> None:
+def test_signs_missing_in_a_later_report_are_removed(careless: Dialogue) -> None:
     computed(careless.study)
     Dialogue.objects.filter(pk=careless.pk).update(ended_at=F("started_at") + timedelta(minutes=2))
     Label.objects.update(answer_ms=4000)
@@ -129,7 +129,7 @@ def agree(study: Study, address: str) -> str:
     return Participation.objects.latest("pk").address
 
 
-def test_an_address_is_stored_only_as_a_code(make_study: MakeStudy) -> None:
+def test_an_address_is_stored_only_as_a_keyed_hash(make_study: MakeStudy) -> None:
     one, other = make_study(title="One"), make_study(title="Other")
 
     first, again = agree(one, "198.51.100.7"), agree(one, "198.51.100.7")
@@ -140,7 +140,7 @@ def test_an_address_is_stored_only_as_a_code(make_study: MakeStudy) -> None:
     assert "198.51" not in first
 
 
-def test_the_addresses_of_one_household_are_one(study: Study) -> None:
+def test_addresses_of_one_household_have_one_hash(study: Study) -> None:
     assert agree(study, "2001:db8:1:2::a") == agree(study, "2001:db8:1:2:ffff::b")
     assert agree(study, "2001:db8:1:3::a") != agree(study, "2001:db8:1:2::a")
 

@@ -26,9 +26,7 @@ def called(user: User, method: str, address: str, body: object = None) -> Any:
     return client.generic(method, f"/api/studies{address}", sent, content_type="application/json")
 
 
-def test_a_study_says_what_it_is_and_which_bots_it_has(
-    make_study: MakeStudy, rex: User, mallory: User
-) -> None:
+def test_the_api_describes_a_study_with_its_bots(make_study: MakeStudy, rex: User, mallory: User) -> None:
     study = make_study({"ann": 3, "bob": 4})
 
     assert called(rex, "GET", f"/{study.code}").json() == {
@@ -49,9 +47,7 @@ def test_a_study_says_what_it_is_and_which_bots_it_has(
     assert called(mallory, "GET", f"/{study.code}").status_code == 404
 
 
-def test_a_study_with_a_queue_says_how_many_items_it_has(
-    short: Study, make_queue: MakeQueue, rex: User
-) -> None:
+def test_the_api_counts_the_items_of_a_queue(short: Study, make_queue: MakeQueue, rex: User) -> None:
     queue = make_queue(raters=2)
     assert called(rex, "GET", f"/{queue.code}").json()["items"] == 0
     talked(short, [(True, True)] * 3)
@@ -62,7 +58,7 @@ def test_a_study_with_a_queue_says_how_many_items_it_has(
     assert (found["items"], found["contexts"], found["bots"]) == (3, None, [])
 
 
-def test_a_study_of_writing_says_how_many_contexts_it_has(
+def test_the_api_counts_the_contexts_of_a_writing_study(
     make_contexts: MakeContexts, rex: User, sign_in: Any
 ) -> None:
     made = called(rex, "POST", "", {"title": "W", "task": "writing"}).json()
@@ -74,7 +70,7 @@ def test_a_study_of_writing_says_how_many_contexts_it_has(
     assert called(rex, "GET", f"/{study.code}").json()["contexts"] == 5
 
 
-def test_a_study_is_made_with_bots_and_given_others(make_study: MakeStudy, rex: User) -> None:
+def test_the_api_creates_a_study_and_changes_its_bots(make_study: MakeStudy, rex: User) -> None:
     make_study({"ann": 1, "bob": 1})  # registers them
     sent = {"title": "By API", "preset": "meena-interactive", "bots": {"ann": 20}}
 
@@ -90,7 +86,7 @@ def test_a_study_is_made_with_bots_and_given_others(make_study: MakeStudy, rex: 
     assert [*StudyBot.objects.filter(study__code=code).values_list("bot__name", "target")] == [("bob", 31)]
 
 
-def test_a_bot_left_out_of_an_opened_study_gets_no_further_workers(make_study: MakeStudy, rex: User) -> None:
+def test_a_bot_removed_from_an_open_study_gets_no_further_workers(make_study: MakeStudy, rex: User) -> None:
     study = make_study({"ann": 3, "bob": 4})
 
     left = called(rex, "PUT", f"/{study.code}/bots", {"ann": 3}).json()["bots"]
@@ -108,7 +104,7 @@ def test_a_bot_left_out_of_an_opened_study_gets_no_further_workers(make_study: M
         ({"bots": {"ann": 3}, "task": "two_people"}, "In this study nobody talks with bots"),
     ],
 )
-def test_bots_that_a_study_cannot_have_are_named_and_nothing_is_made(
+def test_invalid_bots_are_named_and_no_study_is_created(
     sent: dict[str, Any], said: str, make_study: MakeStudy, rex: User, mallory: User
 ) -> None:
     make_study({"ann": 1})

@@ -22,7 +22,7 @@ from turnwise.tasks.writing.models import WritingPlan
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_copy_is_run_alike_and_nobody_has_taken_part_in_it(make_study: MakeStudy, ada: User) -> None:
+def test_a_copy_has_the_same_design_and_no_participants(make_study: MakeStudy, ada: User) -> None:
     asks = [
         AskSpec("ssa", About.PARTNER_TURN, Moment.BEFORE_FINISH),
         AskSpec("likert", About.DIALOGUE, Moment.AT_END, required=False),
@@ -57,7 +57,7 @@ def test_a_copy_is_run_alike_and_nobody_has_taken_part_in_it(make_study: MakeStu
     assert Study.objects.filter(pk=study.pk).values().get() == before
 
 
-def test_a_copy_has_the_panels_but_neither_their_secrets_nor_their_codes(
+def test_a_copy_has_the_panels_without_secrets_and_codes(
     make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
     earlier, study = make_study({"ann": 1}, title="Earlier"), make_study({"bob": 3})
@@ -99,7 +99,7 @@ def test_a_copy_has_the_panels_but_neither_their_secrets_nor_their_codes(
     assert setup_problems(copy) == ""
 
 
-def test_of_the_bots_a_copy_has_those_that_its_owner_may_see(study: Study, mallory: User) -> None:
+def test_a_copy_has_only_bots_that_its_owner_may_see(study: Study, mallory: User) -> None:
     Bot.objects.update(owner=study.owner, open_to_all=False)
 
     assert not clone(study, owner=mallory).study_bots.exists()
@@ -135,7 +135,7 @@ def test_a_copy_writes_to_the_same_contexts(rex: User, make_version: MakeVersion
     assert (copied.context_version, copied.responses_per_context, copied.batch_size) == (version, 3, 4)
 
 
-def test_an_archived_study_is_out_of_lists_until_that_is_taken_back(
+def test_an_archived_study_is_hidden_from_lists_until_restored(
     study: Study, rex: User, sign_in: SignIn
 ) -> None:
     client, address = sign_in(rex), f"/studies/{study.pk}/"
@@ -166,6 +166,8 @@ def test_opening_takes_a_study_out_of_the_archive(study: Study) -> None:
 
 
 @pytest.mark.parametrize("action", ["clone", "archive"])
-def test_others_can_do_neither(study: Study, mallory: User, sign_in: SignIn, action: str) -> None:
+def test_other_users_can_neither_copy_nor_archive(
+    study: Study, mallory: User, sign_in: SignIn, action: str
+) -> None:
     assert sign_in(mallory).post(f"/studies/{study.pk}/{action}/").status_code == 404
     assert Study.objects.get() == study

@@ -17,7 +17,7 @@ from turnwise.studies.models import Study
 
 
 @pytest.mark.django_db
-def test_the_page_says_what_is_wrong_and_keeps_what_is_right(
+def test_invalid_facets_are_named_and_valid_ones_are_stored(
     make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
     study: Study = make_study({"ann": 4, "bob": 4})
@@ -39,7 +39,7 @@ def test_the_page_says_what_is_wrong_and_keeps_what_is_right(
 
 
 @pytest.mark.django_db
-def test_the_api_gives_and_takes_facets(
+def test_the_api_reads_and_writes_facets(
     make_study: MakeStudy, rex: User, mallory: User, client: object
 ) -> None:
     study: Study = make_study({"ann": 4})

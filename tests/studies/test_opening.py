@@ -49,7 +49,9 @@ def draft(make_study: MakeStudy) -> Study:
     return Study.objects.get(pk=study.pk)
 
 
-def test_the_page_tells_which_bots_answer_and_how_quickly(draft: Study, rex: User, sign_in: SignIn) -> None:
+def test_the_opening_page_shows_which_bots_answer_and_how_quickly(
+    draft: Study, rex: User, sign_in: SignIn
+) -> None:
     client, address = sign_in(rex), f"/studies/{draft.pk}/opening/"
 
     before, after = (
@@ -82,7 +84,7 @@ def test_a_study_whose_bots_are_all_down_is_not_opened(draft: Study, rex: User, 
     assert "None of its bots answers, so nobody could be admitted" in page
 
 
-def test_where_all_bots_went_down_worker_and_researcher_are_told(
+def test_if_all_bots_fail_worker_and_researcher_get_an_explanation(
     make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn, settings: Settings
 ) -> None:
     study, queue = make_study(), make_queue(1)
@@ -106,14 +108,14 @@ def test_where_all_bots_went_down_worker_and_researcher_are_told(
     )
 
 
-def test_the_newest_consent_text_is_read_once_for_all_that_is_checked(draft: Study) -> None:
+def test_the_checks_read_the_newest_consent_text_once(draft: Study) -> None:
     with CaptureQueriesContext(connection) as asked:
         checks(draft)
 
     assert sum("studies_consentversion" in each["sql"] for each in asked) == 1
 
 
-def test_what_is_missing_is_said_before_anything_is_tried(rex: User, sign_in: SignIn) -> None:
+def test_missing_parts_are_named_before_bots_are_greeted(rex: User, sign_in: SignIn) -> None:
     study = save_study(Study(title="New", languages=["en"]), owner=rex, consent_text="", targets={})
 
     told = {check.title: check for check in checks(study)}
@@ -126,7 +128,7 @@ def test_what_is_missing_is_said_before_anything_is_tried(rex: User, sign_in: Si
     assert Study.objects.get().state == "draft"
 
 
-def test_a_consent_text_with_places_to_fill_in_opens_no_study(
+def test_a_consent_text_with_unfilled_placeholders_opens_no_study(
     draft: Study, rex: User, sign_in: SignIn
 ) -> None:
     client = sign_in(rex)
@@ -148,7 +150,7 @@ def test_a_consent_text_with_places_to_fill_in_opens_no_study(
 
 
 @pytest.mark.parametrize("begun", TEMPLATES, ids=lambda each: each.key)
-def test_every_consent_text_to_begin_with_is_refused_until_it_is_filled_in(
+def test_every_consent_template_is_refused_until_filled_in(
     begun: ConsentTemplate, draft: Study, rex: User, sign_in: SignIn
 ) -> None:
     targets = {each.bot: each.target for each in draft.study_bots.all()}
@@ -166,7 +168,9 @@ def test_every_consent_text_to_begin_with_is_refused_until_it_is_filled_in(
     assert as_html(filled)
 
 
-def test_a_debriefing_is_filled_in_before_anybody_is_misled(draft: Study, rex: User, sign_in: SignIn) -> None:
+def test_a_debriefing_must_be_filled_in_before_the_study_opens(
+    draft: Study, rex: User, sign_in: SignIn
+) -> None:
     Study.objects.filter(pk=draft.pk).update(debriefing=DECEPTION.debriefing)
 
     page = sign_in(rex).post(f"/studies/{draft.pk}/state/", {"state": "open"}, follow=True).text
@@ -175,7 +179,9 @@ def test_a_debriefing_is_filled_in_before_anybody_is_misled(draft: Study, rex: U
     assert Study.objects.get(pk=draft.pk).state == "draft"
 
 
-def test_what_is_missing_takes_the_place_of_opening(draft: Study, rex: User, sign_in: SignIn) -> None:
+def test_missing_parts_are_shown_in_place_of_the_opening_button(
+    draft: Study, rex: User, sign_in: SignIn
+) -> None:
     client, opens = sign_in(rex), "Open the study"
     targets = {each.bot: each.target for each in draft.study_bots.all()}
     pages = [f"/studies/{draft.pk}/", f"/studies/{draft.pk}/opening/"]
@@ -201,7 +207,7 @@ def test_what_is_missing_takes_the_place_of_opening(draft: Study, rex: User, sig
 @pytest.mark.parametrize(
     ("languages", "told"), [(["ar"], True), (["zh"], True), (["en", "ar"], False), (["de"], False)]
 )
-def test_a_consent_text_that_people_cannot_read_is_told_but_keeps_nobody_out(
+def test_a_consent_text_in_another_language_is_a_warning_only(
     draft: Study, languages: list[str], told: bool
 ) -> None:
     draft.languages = languages
@@ -212,7 +218,7 @@ def test_a_consent_text_that_people_cannot_read_is_told_but_keeps_nobody_out(
     assert first_obstacle(draft) is None
 
 
-def test_every_text_that_people_cannot_read_is_named(draft: Study) -> None:
+def test_every_text_in_another_language_is_named(draft: Study) -> None:
     draft.languages, draft.opening_text = ["ar"], "Hi!"
     draft.instructions = "Talk about whatever you like, as with a friend."
     draft.debriefing = "كانت جميع الردود من برنامج حاسوبي."
@@ -225,7 +231,7 @@ def test_every_text_that_people_cannot_read_is_named(draft: Study) -> None:
     assert not [check for check in checks(draft) if check.title == "Language"]
 
 
-def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None:
+def test_closing_a_study_greets_no_bot(study: Study, rex: User, sign_in: SignIn) -> None:
     set_state(study.pk, Study.State.OPEN)
 
     sign_in(rex).post(f"/studies/{study.pk}/state/", {"state": "closed"})
@@ -234,7 +240,7 @@ def test_closing_tries_nothing(study: Study, rex: User, sign_in: SignIn) -> None
     assert resident_bots.hosted_bots() == []
 
 
-def test_one_person_has_one_check_at_a_time(draft: Study, rex: User, sign_in: SignIn) -> None:
+def test_a_user_runs_one_opening_check_at_a_time(draft: Study, rex: User, sign_in: SignIn) -> None:
     client, greet = sign_in(rex), {"greet": "yes"}
 
     with limit_concurrency(1, "opening", rex.pk):

@@ -24,7 +24,7 @@ PLAN = {
 }  # fmt: skip
 
 
-def test_time_and_pay_are_of_all_people(rex: User, sign_in: SignIn) -> None:
+def test_time_and_pay_cover_all_people(rex: User, sign_in: SignIn) -> None:
     client = sign_in(rex)
 
     alone = client.get(ADDRESS, PLAN).content.decode()
@@ -37,7 +37,7 @@ def test_time_and_pay_are_of_all_people(rex: User, sign_in: SignIn) -> None:
         assert said in together
 
 
-def test_only_bots_are_to_be_compared(rex: User, sign_in: SignIn) -> None:
+def test_the_outlook_compares_only_bots(rex: User, sign_in: SignIn) -> None:
     client = sign_in(rex)
 
     one_bot = client.get(ADDRESS, PLAN | {"wanted": "100"}).content.decode()
@@ -48,7 +48,7 @@ def test_only_bots_are_to_be_compared(rex: User, sign_in: SignIn) -> None:
     assert "Bots" not in people
 
 
-def test_what_it_tells_is_that_of_the_worst_pair() -> None:
+def test_the_detectable_difference_is_that_of_the_smallest_pair() -> None:
     def told(*wanted: int, question_set: str = "ssa") -> Any:
         planned = planned_conversations(wanted, together=1)
         found = outlook(planned, minutes=15, pay=Decimal(0), currency="USD", question_set=question_set)
@@ -74,17 +74,17 @@ def test_what_it_tells_is_that_of_the_worst_pair() -> None:
         {"currency": "<b>"},
     ],
 )
-def test_what_cannot_be_planned_with_says_nothing(wrong: dict[str, str], rex: User, sign_in: SignIn) -> None:
+def test_unusable_values_give_no_outlook(wrong: dict[str, str], rex: User, sign_in: SignIn) -> None:
     answer = sign_in(rex).get(ADDRESS, PLAN | wrong)
 
     assert (answer.status_code, answer.content) == (422, b"")
 
 
-def test_it_is_for_whoever_is_signed_in() -> None:
+def test_the_outlook_is_for_signed_in_users() -> None:
     assert Client().get(ADDRESS, PLAN).headers["Location"].startswith("/sign-in/")
 
 
-def test_of_judging_what_its_queue_takes(make_queue: MakeQueue, rex: User, sign_in: SignIn) -> None:
+def test_the_outlook_of_judging_follows_the_queue(make_queue: MakeQueue, rex: User, sign_in: SignIn) -> None:
     study = make_queue(10, raters=3)
     JudgingPlan.objects.filter(study=study).update(batch_size=7)
     plan = PLAN | {"task": "judging", "wanted": "", "study": str(study.pk), "minutes": "12"}
@@ -99,7 +99,7 @@ def test_of_judging_what_its_queue_takes(make_queue: MakeQueue, rex: User, sign_
     assert (planned.tells, list(planned.samples)) == (Conclusion.SYSTEMS, [10])
 
 
-def test_of_writing_and_self_play_what_their_forms_say(
+def test_the_outlook_of_writing_and_self_play_follows_their_forms(
     make_version: MakeVersion, rex: User, sign_in: SignIn
 ) -> None:
     client, version = sign_in(rex), make_version(9)
@@ -116,7 +116,7 @@ def test_of_writing_and_self_play_what_their_forms_say(
     assert "1,200 turns of chatbots, and no people to pay" in played
 
 
-def test_a_preference_that_is_told_has_that_power_by_the_binomial_distribution() -> None:
+def test_a_detectable_preference_has_its_power_by_the_binomial_distribution() -> None:
     """Against the exact test of a share, by brute force over all outcomes."""
     for pairs in (50, 100, 400):
         planned = PlannedStudy(Unit.COMPARISON, pairs, 1, Conclusion.PREFERENCE, [pairs])
@@ -129,13 +129,13 @@ def test_a_preference_that_is_told_has_that_power_by_the_binomial_distribution()
         assert 0.74 < power < 0.84
 
 
-def test_what_is_not_known_yet_is_said(make_queue: MakeQueue, rex: User, sign_in: SignIn) -> None:
+def test_unknown_parts_of_the_outlook_are_named(make_queue: MakeQueue, rex: User, sign_in: SignIn) -> None:
     for task in ("conversation", "judging", "pairs", "writing", "two_people", "self_play"):
         shown = sign_in(rex).get(ADDRESS, PLAN | {"task": task, "wanted": ""}).text
         assert "shown here once" in shown
 
 
-def test_the_queue_of_another_is_no_ones(make_queue: MakeQueue, mallory: User, sign_in: SignIn) -> None:
+def test_queues_of_other_users_are_not_found(make_queue: MakeQueue, mallory: User, sign_in: SignIn) -> None:
     study: Study = make_queue(2)
 
     assert sign_in(mallory).get(ADDRESS, PLAN | {"study": str(study.pk)}).status_code == 404

@@ -70,7 +70,7 @@ def preset_opening(preset: Preset) -> str:
     return str(preset.fields.get("opening_text", "Hi!"))
 
 
-def test_the_page_of_a_new_study_offers_them(rex: User, sign_in: SignIn) -> None:
+def test_the_page_of_a_new_study_offers_presets(rex: User, sign_in: SignIn) -> None:
     page = sign_in(rex).get("/studies/new/").content.decode()
 
     for preset in PRESETS:
@@ -79,7 +79,7 @@ def test_the_page_of_a_new_study_offers_them(rex: User, sign_in: SignIn) -> None
     assert '?protocol=empty&amp;task=conversation" aria-current="page">Your own design<' in page
 
 
-def test_an_own_design_follows_no_protocol(rex: User, sign_in: SignIn) -> None:
+def test_a_custom_design_follows_no_protocol(rex: User, sign_in: SignIn) -> None:
     register_bot(name="scripty", title="Scripty", adapter="scripted", configuration={"replies": ["Go on."]})
     browser, address = sign_in(rex), "/studies/new/?protocol=empty&task=judging"
     page = browser.get(address).content.decode()
@@ -125,7 +125,7 @@ def test_a_protocol_of_another_task_is_refused_with_those_that_fit(rex: User) ->
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_study_of_a_protocol_keeps_it_when_other_things_are_asked(make_study: MakeStudy) -> None:
+def test_a_study_keeps_its_protocol_with_further_asks(make_study: MakeStudy) -> None:
     """Nothing of its questions says that it was made by the protocol; its report still names what departs."""
     asks = [
         AskSpec("likert", About.DIALOGUE, Moment.AT_END),
@@ -146,7 +146,7 @@ def test_a_study_of_a_protocol_keeps_it_when_other_things_are_asked(make_study: 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_report_of_an_own_design_is_held_to_nothing(
+def test_the_report_of_a_custom_design_checks_no_protocol(
     make_study: MakeStudy, rex: User, sign_in: SignIn
 ) -> None:
     study = make_study(protocol="", min_turns=2)
@@ -172,7 +172,7 @@ def called(user: User, method: str, address: str, body: object = None) -> Any:
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.key)
-def test_the_api_makes_a_draft_of_each(rex: User, sign_in: SignIn, preset: Preset) -> None:
+def test_the_api_creates_a_draft_of_each_preset(rex: User, sign_in: SignIn, preset: Preset) -> None:
     listed = {each["key"]: each for each in called(rex, "GET", "/api/presets").json()}
     assert listed[preset.key]["title"] == preset.title
     assert [each["question_set"] for each in listed[preset.key]["asks"]] == [
@@ -236,7 +236,7 @@ def test_every_preset_shows_replies_when_they_are_complete() -> None:
 
 
 @pytest.mark.parametrize("task", [task.key for task in tasks()])
-def test_the_api_makes_an_own_design_of_each_task(rex: User, sign_in: SignIn, task: str) -> None:
+def test_the_api_creates_a_custom_design_of_each_task(rex: User, sign_in: SignIn, task: str) -> None:
     made = called(rex, "POST", "/api/studies", {"title": "By API", "task": task})
 
     assert made.status_code == 201, made.content
@@ -258,7 +258,7 @@ def test_the_api_makes_an_own_design_of_each_task(rex: User, sign_in: SignIn, ta
         ({"task": "writing", "margin": 5}, "asks nothing, so leave out margin"),
     ],
 )
-def test_the_api_says_what_there_is_instead(rex: User, sent: dict[str, object], said: str) -> None:
+def test_the_api_names_the_valid_choices(rex: User, sent: dict[str, object], said: str) -> None:
     answer = called(rex, "POST", "/api/studies", {"title": "X"} | sent)
 
     assert answer.status_code == 422

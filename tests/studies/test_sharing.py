@@ -77,12 +77,12 @@ def changed(client: Client, study: Study) -> list[int]:
     return [client.post(path, sent).status_code for path, sent in posts]
 
 
-def test_nobody_else_sees_it_before(shared: Study, mallory: User, sign_in: SignIn) -> None:
+def test_other_users_see_no_unshared_study(shared: Study, mallory: User, sign_in: SignIn) -> None:
     assert opened(sign_in(mallory), shared) == set()
     assert not readable_studies_of(mallory).exists()
 
 
-def test_who_may_read_reads_and_changes_nothing(shared: Study, mallory: User, sign_in: SignIn) -> None:
+def test_a_reader_of_a_study_reads_and_changes_nothing(shared: Study, mallory: User, sign_in: SignIn) -> None:
     services.share(shared, "mallory", may_change=False)
     client = sign_in(mallory)
 
@@ -112,7 +112,9 @@ def test_who_may_read_reads_and_changes_nothing(shared: Study, mallory: User, si
     assert not may_change(mallory, shared)
 
 
-def test_who_may_change_does_all_but_share(shared: Study, mallory: User, sign_in: SignIn) -> None:
+def test_an_editor_of_a_study_does_everything_except_share(
+    shared: Study, mallory: User, sign_in: SignIn
+) -> None:
     services.share(shared, "mallory", may_change=True)
     client = sign_in(mallory)
 
@@ -125,7 +127,7 @@ def test_who_may_change_does_all_but_share(shared: Study, mallory: User, sign_in
     assert client.post(f"{sharing}stop/", {"person": mallory.pk}).status_code == 404
 
 
-def test_rehearsals_are_for_those_who_work_on_it(shared: Study, make_study: MakeStudy, mallory: User) -> None:
+def test_rehearsals_are_only_for_the_team(shared: Study, make_study: MakeStudy, mallory: User) -> None:
     rehearsal = make_study({"again": 1}, title="Rehearsal")
     Study.objects.filter(pk=rehearsal.pk).update(rehearsal_of=shared)
 
@@ -135,7 +137,7 @@ def test_rehearsals_are_for_those_who_work_on_it(shared: Study, make_study: Make
     assert set(studies_of(mallory)) == set(readable_studies_of(mallory)) == {shared, rehearsal}
 
 
-def test_its_owner_shares_it_by_name_and_stops(
+def test_the_owner_shares_a_study_by_name_and_stops_sharing(
     shared: Study, rex: User, mallory: User, sign_in: SignIn
 ) -> None:
     owner, other = sign_in(rex), sign_in(mallory)
@@ -160,7 +162,7 @@ def test_its_owner_shares_it_by_name_and_stops(
     assert other.get(report).status_code == 404
 
 
-def test_tags_narrow_the_list(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
+def test_tags_filter_the_list(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
     first, _second = make_study(title="First"), make_study({"b": 1}, title="Second")
     client = sign_in(rex)
     path = reverse("studies:tags", args=[first.pk])
@@ -183,7 +185,7 @@ def test_tags_narrow_the_list(make_study: MakeStudy, rex: User, sign_in: SignIn)
     assert services.clone(first, owner=rex).tags == ["pilot", "two words"]
 
 
-def test_programs_share_and_tag_by_the_same_rules(shared: Study, rex: User, mallory: User) -> None:
+def test_the_api_shares_and_tags_by_the_same_rules(shared: Study, rex: User, mallory: User) -> None:
     browser = Client()
 
     def call(method: str, who: User, path: str, body: object = None) -> tuple[int, Any]:

@@ -84,7 +84,7 @@ def test_a_page_has_a_bounded_number_of_rows(rex: User, bot: Bot, sign_in: SignI
         ({"bots-0-target": "0"}, "greater than or equal to 1"),
     ],
 )
-def test_what_a_study_cannot_be_is_said_and_nothing_is_stored(
+def test_an_invalid_study_is_refused_with_reasons(
     rex: User, bot: Bot, sign_in: SignIn, changes: dict[str, str], message: str
 ) -> None:
     response = submit(sign_in(rex), bot, **changes)
@@ -112,7 +112,7 @@ def test_an_opened_study_keeps_its_protocol(study: Study, rex: User, bot: Bot, s
         save_study(study, owner=rex, consent_text="You talk to a machine.", targets={bot: 1})
 
 
-def test_wording_and_targets_of_an_opened_study_may_change(
+def test_wording_and_targets_of_an_open_study_can_change(
     study: Study, rex: User, bot: Bot, sign_in: SignIn
 ) -> None:
     response = submit(sign_in(rex), bot, f"/studies/{study.pk}/edit/")
@@ -121,7 +121,7 @@ def test_wording_and_targets_of_an_opened_study_may_change(
     assert study.study_bots.get(bot=bot).target == 40
 
 
-def test_a_bot_taken_out_of_an_opened_study_gets_no_more_workers(make_study: MakeStudy, rex: User) -> None:
+def test_a_bot_removed_from_an_opened_study_gets_no_more_workers(make_study: MakeStudy, rex: User) -> None:
     study = make_study({"stays": 5, "goes": 5})
     stays = Bot.objects.get(name="stays")
 
@@ -159,9 +159,7 @@ def test_the_database_refuses_a_study_that_cannot_be_finished(study: Study) -> N
         Study.objects.filter(pk=study.pk).update(min_turns=15, max_turns=15)
 
 
-def test_saving_an_edited_study_sets_nothing_back_that_happened_meanwhile(
-    study: Study, rex: User, bot: Bot
-) -> None:
+def test_saving_a_study_form_keeps_concurrent_changes(study: Study, rex: User, bot: Bot) -> None:
     in_the_form = Study.objects.get(pk=study.pk)
     in_the_form.title = "New title"
     set_state(study.pk, Study.State.CLOSED)
@@ -195,7 +193,7 @@ def test_the_admin_edits_an_opened_study_but_not_its_protocol(
     assert (study.pay_currency, study.withdrawal_days, study.retention_days) == promised
 
 
-def test_a_demo_study_that_was_renamed_is_not_made_again(ada: User) -> None:
+def test_a_renamed_demo_study_is_not_created_again(ada: User) -> None:
     study = create_demo_studies(ada)
     Study.objects.filter(pk=study.pk).update(title="Ours now")
     Bot.objects.update(active=False)
@@ -212,7 +210,7 @@ def test_the_first_conversation_of_an_installation_is_with_the_best_bot(ada: Use
     assert met == ["meena-base", "meena-full"]
 
 
-def test_the_demo_study_is_open_and_made_once(ada: User) -> None:
+def test_the_demo_study_is_open_and_created_once(ada: User) -> None:
     study = create_demo_studies(ada)
 
     assert create_demo_studies(ada) == study

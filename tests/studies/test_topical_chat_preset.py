@@ -12,7 +12,7 @@ from turnwise.studies.services import save_study
 
 
 @pytest.mark.django_db
-def test_the_preset_asks_both_what_the_paper_asks(rex: User, sign_in: SignIn) -> None:
+def test_the_preset_has_both_asks_of_the_paper(rex: User, sign_in: SignIn) -> None:
     preset = preset_named("topical-chat")
     assert preset
     study = preset.study()

@@ -12,9 +12,9 @@ from ninja import Field, Schema
 class ErrorOut(Schema):
     """Nothing was changed."""
 
-    error: str = Field(description="What is wrong, which value, and what to do.")
+    error: str = Field(description="The error, the value, and what to do.")
     problems: list[dict[str, Any]] | None = Field(
-        None, description="Of each wrong field: which, and its cure."
+        None, description="One entry for each wrong field, with its cure."
     )
 
 

@@ -160,7 +160,7 @@ export function dot(into, mark, { x, y, nth, group, size = 64, hollow = false })
  * Make the marks of a drawing say their numbers.
  *
  * @param {SVGSVGElement} svg
- * @param {string} hint what a finger is told that may tap once more
+ * @param {string} hint text for touch users that a second tap opens the link
  */
 export function listen(svg, hint) {
   const marks = /** @type {SVGElement[]} */ ([...svg.querySelectorAll(".mark")]);

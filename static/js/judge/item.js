@@ -10,7 +10,7 @@ import { gettext } from "../kit/gettext.js";
 const SPEAKERS = [gettext("Speaker A"), gettext("Speaker B")];
 
 /**
- * Who is a person and who a machine is not said: that would sway the judgment.
+ * Speakers are not named as person or machine, which would bias the judgment.
  *
  * @param {string} text
  * @param {number} position

@@ -26,7 +26,7 @@
 import { gettext } from "./gettext.js";
 
 /**
- * A question with everything that a page needs to know, whatever its declaration leaves out.
+ * A question with defaults for everything that its declaration leaves out.
  *
  * @param {Question} question
  * @returns {FullQuestion}

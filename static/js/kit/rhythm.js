@@ -5,7 +5,7 @@
  * @typedef {{pasted: number, ms: number}} Typed
  */
 
-/** Whoever stops for so long thinks, reads, or is elsewhere. */
+/** A longer pause counts as thinking or reading, not as typing. */
 const PAUSE_MS = 2000;
 
 export class Rhythm {

@@ -15,7 +15,7 @@ import { describesPair, showPair } from "../pairs/pair.js";
  */
 
 /**
- * A conversation as whoever talks sees it; the bot began.
+ * A conversation as the chatter sees it, beginning with the bot's turn.
  *
  * @param {HTMLElement} list
  * @param {Item} item

@@ -112,7 +112,7 @@ def test_turns_of_the_corpus_are_found_again(run: Run, tmp_path: Path) -> None:
     assert found["3"]["conversations"] == 0
 
 
-def test_best_and_worst_conversations_are_told_turn_by_turn(run: Run) -> None:
+def test_best_and_worst_conversations_are_listed_turn_by_turn(run: Run) -> None:
     talks = [
         person("eve", "a", "b", "w " * words, "b", ratings={"quality": words})
         for words in (1, 2, 3, 8, 9, 10)
@@ -126,7 +126,7 @@ def test_best_and_worst_conversations_are_told_turn_by_turn(run: Run) -> None:
     assert turns["best"]["words"][0]["going_on"] == 3
 
 
-def test_silent_and_circling_conversations_are_said(run: Run) -> None:
+def test_silent_and_circling_conversations_are_reported(run: Run) -> None:
     looping = alone("a", "Hi!", *["I like to talk about the weather"] * 6)
 
     _, answer = run("conversation", [looping, alone("a", "Hi!", " ")])
@@ -180,7 +180,7 @@ def test_records_of_neural_chat_are_read(run: Run) -> None:
         ),
     ],
 )
-def test_a_file_that_is_none_is_refused_with_its_place(run: Run, content: str, why: str) -> None:
+def test_an_invalid_file_is_refused_with_its_path(run: Run, content: str, why: str) -> None:
     code, error = run("conversation", content)
 
     assert code == 2
@@ -196,7 +196,7 @@ def test_a_folder_without_its_files_is_an_error_of_the_command(run: Run, tmp_pat
 # --- hybrid --------------------------------------------------------------------------------------------
 
 
-def test_the_hybrid_metric_says_what_it_rests_on_and_what_it_is_not_for(run: Run) -> None:
+def test_the_hybrid_metric_states_its_basis_and_its_limits(run: Run) -> None:
     code, answer = run("hybrid", *study())
 
     assert code == 0
@@ -230,7 +230,7 @@ def test_the_metrics_that_it_fits_are_those_of_the_other_command(run: Run) -> No
     assert answer["bots"]["bot0 (self-play)"]["metrics"]["words"]["value"] == pytest.approx(wanted)
 
 
-def test_what_cannot_be_foretold_is_said(run: Run) -> None:
+def test_missing_predictions_have_a_reason(run: Run) -> None:
     rated, played = study(bots=3)
 
     for files, why in (

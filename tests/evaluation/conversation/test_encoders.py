@@ -75,7 +75,7 @@ def test_a_line_without_numbers_is_named(tmp_path: Path) -> None:
         Word2Vec.of_folder(tmp_path).of(["cat"])
 
 
-def test_glove_knows_contractions_by_their_parts() -> None:
+def test_glove_splits_contractions() -> None:
     assert parts("don't") == ["do", "n't"]
     assert parts("i'm") == ["i", "'m"]
     index, vectors = Glove.packaged().of(["don't", "the", "qqqqzz"])
@@ -232,14 +232,14 @@ def test_the_emoji_and_their_weights_are_the_published_ones() -> None:
         ("vectors", "which is a file of word vectors"),
     ],
 )
-def test_a_folder_without_its_files_says_what_is_missing(tmp_path: Path, kind: str, why: str) -> None:
+def test_an_incomplete_folder_names_the_missing_files(tmp_path: Path, kind: str, why: str) -> None:
     with pytest.raises(EncoderError, match=why):
         encoders(**{kind: tmp_path})
     with pytest.raises(EncoderError, match="no "):
         encoders(**{kind: tmp_path / "nowhere"})
 
 
-def test_a_file_that_would_run_code_is_never_run(deepmoji: Path) -> None:
+def test_a_pickle_is_never_executed(deepmoji: Path) -> None:
     class Harm:
         def __reduce__(self) -> tuple[object, tuple[str, ...]]:
             return (print, ("harm",))

@@ -60,7 +60,7 @@ def told(found: Measures, key: str) -> list[Any]:
 # --- exchanges -----------------------------------------------------------------------------------------
 
 
-def test_the_last_turn_of_a_person_is_answered_by_nothing() -> None:
+def test_the_last_turn_of_a_person_starts_no_exchange() -> None:
     found = with_bot([talk("a", "b", "c"), [("bot", "x"), ("you", "a"), ("you", "a"), ("bot", "b")]], "bot")
 
     assert [found.texts[number] for number in found.said] == ["a", "c", "a a"]
@@ -70,7 +70,7 @@ def test_the_last_turn_of_a_person_is_answered_by_nothing() -> None:
     assert found.position.tolist() == [0, 1, 0]
 
 
-def test_of_bots_every_turn_answers_the_one_before() -> None:
+def test_in_self_play_every_turn_answers_the_one_before() -> None:
     found = of_bots([talk("a", "b", "c"), talk("alone")])
 
     assert [found.texts[number] for number in found.said] == ["a", "b"]
@@ -101,7 +101,7 @@ def test_only_words_of_laughter_laugh(word: str, times: int) -> None:
     assert laughs(word) == times
 
 
-def test_laughter_as_published_hears_it_in_what_and_that() -> None:
+def test_the_published_rule_finds_laughter_in_what_and_that() -> None:
     exchanges = with_bot([talk("hi", "joke", "HaHa, what was that?", "x", "hahahahahaha")], "bot")
 
     # ha in HaHa twice, and in what and that; six clipped to 4; nothing follows the last message.
@@ -109,7 +109,7 @@ def test_laughter_as_published_hears_it_in_what_and_that() -> None:
     assert told(measured(exchanges, Encoders(), Variant.PUBLISHED), "laughter") == [4, 4, 0]
 
 
-def test_a_question_is_a_mark_and_a_word_that_asks() -> None:
+def test_a_question_has_a_question_mark_and_a_question_word() -> None:
     exchanges = of_bots([talk("hi", "You do?", "What's that", "who are you?", "somewhat nowhere")])
 
     assert told(measured(exchanges, Encoders()), "question") == [0.5, 0.5, 1, 0]

@@ -33,13 +33,13 @@ def test_without_pairs_there_is_nothing_to_share(talks: list[list[str]]) -> None
     assert overlap(talks, 3).percent == 0
 
 
-def test_a_length_that_cannot_be_is_refused() -> None:
+def test_an_impossible_length_is_refused() -> None:
     with pytest.raises(ValueError, match="0 turns in a row cannot be compared"):
         overlap(TALKS, 0)
 
 
 @given(st.lists(st.lists(st.sampled_from("ab"), max_size=6), max_size=8), st.integers(1, 4))
-def test_it_is_what_comparing_every_pair_gives(talks: list[list[str]], length: int) -> None:
+def test_overlap_equals_comparing_every_pair(talks: list[list[str]], length: int) -> None:
     def shares(one: list[str], other: list[str]) -> bool:
         return any(
             one[i : i + length] == other[j : j + length]
@@ -64,7 +64,7 @@ def test_conversations_with_turns_of_a_corpus_are_counted_by_hand() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=5), max_size=5), st.integers(1, 3))
-def test_a_corpus_of_the_conversations_themselves_knows_all_that_are_long_enough(
+def test_a_corpus_of_the_same_conversations_contains_all_long_ones(
     talks: list[list[str]], length: int
 ) -> None:
     assert known(talks, talks, length).knowing == sum(len(talk) >= length for talk in talks)

@@ -16,11 +16,11 @@ def test_the_interval_is_that_of_the_published_examples(right: int, of: int, low
     assert found == pytest.approx((right / of, low, high), abs=5e-5)
 
 
-def test_a_share_of_nothing_cannot_be_told() -> None:
+def test_a_share_without_answers_is_undefined() -> None:
     assert isinstance(share(0, 0), Undefined)
 
 
-def test_one_right_answer_is_enough_but_of_several_choices_all_are_wanted() -> None:
+def test_one_right_answer_suffices_but_several_choices_must_all_be_right() -> None:
     assert is_right({"rating": [4, 5]}, {"rating": 5})
     assert not is_right({"rating": [4, 5]}, {"rating": 3})
     assert not is_right({"sensible": [True]}, {"sensible": 1})

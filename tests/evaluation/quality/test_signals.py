@@ -18,7 +18,7 @@ from evaluation.statistics.interval import Undefined
 NAN = float("nan")
 
 
-def test_who_answers_before_the_words_can_be_read_has_not_read_them() -> None:
+def test_answers_faster_than_reading_are_unread() -> None:
     # 70 words at 700 a minute take 6 s
     assert unread(np.array([5999.0, 6000.0, NAN]), np.array([70.0, 70.0, 70.0])).tolist() == [0]
 
@@ -150,7 +150,7 @@ def test_each_kind_of_flag_rests_on_its_figures() -> None:
     ).kind == (Kind.MACHINE)
 
 
-def test_a_gold_item_or_two_prove_nothing() -> None:
+def test_two_gold_items_raise_no_flag() -> None:
     few = Work(known=[KnownAnswer(False, False, 1)])  # the upper end of 0 of 1 is 0.79
     more = Work(known=[KnownAnswer(False, False, n) for n in range(2)])  # of 0 of 2 it is 0.66
 
@@ -166,7 +166,7 @@ def test_ordinary_words_carry_no_mark() -> None:
 
 
 @pytest.mark.shared_data
-def test_people_are_hardly_ever_taken_for_machines(shared_folder: Path) -> None:
+def test_human_messages_are_rarely_marked_as_machine_like(shared_folder: Path) -> None:
     people = wrongly = 0
     for name in ("meena/human", "topical-chat/topical_chat_valid"):
         with gzip.open(shared_folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
