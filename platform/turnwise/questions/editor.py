@@ -153,7 +153,7 @@ class Editor:
         yield "headline", self.headline.label
 
     def _path_of(self, error: DeclarationError) -> str:
-        """The path of the innermost field or row that an error of a declaration is about; "": of none."""
+        """Path of the innermost field or row that an error of a declaration is about, or empty."""
         path = re.sub(r"\[(\d+)\]", r".\1", error.field.partition(",")[0])
         if path.startswith("translations"):
             codes = [each.code.strip() for each in self.draft.languages]
@@ -208,9 +208,10 @@ class Editor:
             self._field(f"{at}.optional", "check", label=_("Workers can skip it")),
             *self._condition(at, n, question),
         )  # fmt: skip
-        visible = {_GROUPS.get(question.kind, "list"), "condition" if question.asked_if.question else "always"}
+        when = "condition" if question.asked_if.question else "always"
+        visible = frozenset({_GROUPS.get(question.kind, "list"), when})
         choices = tuple(self._choice(at, m, each.id) for m, each in enumerate(question.choices))
-        return replace(row, rows=choices, visible_groups=frozenset(visible))
+        return replace(row, rows=choices, visible_groups=visible)
 
     def _choice(self, at: str, n: int, id_: str) -> Row:
         path = f"{at}.choices.{n}"
