@@ -208,10 +208,12 @@ class Editor:
             self._field(f"{at}.optional", "check", label=_("Workers can skip it")),
             *self._condition(at, n, question),
         )  # fmt: skip
-        when = "condition" if question.asked_if.question else "always"
-        visible = frozenset({_GROUPS.get(question.kind, "list"), when})
+        visible = {
+            _GROUPS.get(question.kind, "list"),
+            "condition" if question.asked_if.question else "always",
+        }
         choices = tuple(self._choice(at, m, each.id) for m, each in enumerate(question.choices))
-        return replace(row, rows=choices, visible_groups=visible)
+        return replace(row, rows=choices, visible_groups=frozenset(visible))
 
     def _choice(self, at: str, n: int, id_: str) -> Row:
         path = f"{at}.choices.{n}"

@@ -1,4 +1,4 @@
-"""Compare a report's questionnaire tables with the simulated workers' answers about themselves. Pure."""
+"""Compares a report's questionnaire tables with the simulated workers' answers about themselves. Pure."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
