@@ -1,4 +1,4 @@
-"""Pairs talk and annotate through the real socket: every count exact, and how soon each hears the other.
+"""Let pairs talk and annotate through the real socket; check every count and time the messages.
 
     python benchmarks/collection.py [--pairs 20] [--conversations 100] [--turns 20] [--every 1]
 

@@ -1,4 +1,4 @@
-"""Do the intervals hold what they state? Simulated studies with clustered labels and known truth.
+"""Coverage of the intervals. Simulated studies with clustered labels and known truth.
 
 Run: python benchmarks/coverage.py [--studies 1000] [--seed 1] [--only "mixed model"]
 

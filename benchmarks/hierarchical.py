@@ -1,4 +1,4 @@
-"""Training HRED: prints JSON. Run as `PYTHONPATH=. python benchmarks/hierarchical.py [--repeats 9]`.
+"""Time the training of HRED; prints JSON: `PYTHONPATH=. python benchmarks/hierarchical.py [--repeats 9]`.
 
 One update's forward and backward pass of HRED with encoder, context and decoder of 1,000, embeddings of 500
 and 20,000 words, on conversations of 2 to 10 utterances of 3 to 30 words. Seconds are of the processor, of

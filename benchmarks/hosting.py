@@ -1,4 +1,4 @@
-"""What hosting adds to a reply, alone and over the Channels layer: prints JSON.
+"""Time that hosting adds to a reply, alone and over the Channels layer; prints JSON.
 
     python benchmarks/hosting.py [--requests 2000] [--rounds 5] [--seconds 3] [--without-model]
 
@@ -71,7 +71,7 @@ class ThreadHop:
 
 
 class StormyBot(Bot):
-    """Does what the text of the newest turn says."""
+    """Bot that does what the text of the newest turn says."""
 
     def respond(self, contexts: Sequence[Context]) -> list[Response]:
         [context] = contexts

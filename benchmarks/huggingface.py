@@ -1,4 +1,4 @@
-"""How much decoding dialogues together gains: a model of about 30M parameters on the CPU.
+"""Speed-up of decoding dialogues together: a model of about 30M parameters on the CPU.
 
     python benchmarks/huggingface.py [--kind causal|seq2seq] [--dialogues 16] [--tokens 32] [--repeats 5]
 

@@ -1,4 +1,4 @@
-"""How often the hybrid metric's intervals hold what was planted, in simulated studies of several sizes.
+"""Coverage of the hybrid metric's intervals, in simulated studies of several sizes.
 
     PYTHONPATH=. python benchmarks/hybrid.py [--studies 2000]      # prints JSON
 

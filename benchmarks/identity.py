@@ -1,4 +1,4 @@
-"""Time what stands between a person and a bot's reply, and count false alarms. Prints JSON.
+"""Time the identity checks before and after a bot's reply, and count false alarms. Prints JSON.
 
     python benchmarks/identity.py
     python benchmarks/identity.py --conversations a.jsonl.gz b.jsonl.gz    also the guard's false alarms there

@@ -1,4 +1,4 @@
-"""Does knowledge raise F1? `tf` and `tf-knowledge` from several seeds, beside the paper's figures.
+"""Effect of knowledge on F1: `tf` and `tf-knowledge` from several seeds, beside the paper's figures.
 
 Run as `python benchmarks/knowledge_seeds.py CORPUS RUNS`. Training stops by the corpus's validation part,
 and its test part alone is reported. Each seed trains and answers with both models before the next begins;

@@ -1,4 +1,4 @@
-"""How fast the labelling queue is, and whether it counts right when raters crash and walk away.
+"""Time the labelling queue, and check its counts when raters crash and walk away.
 
     python benchmarks/labelling_queue.py [--items 1000] [--raters 100] [--seconds 5]
 

@@ -1,4 +1,4 @@
-"""The report and the exports of a large study: 1,000,000 labels over 30 bots, on a real PostgreSQL.
+"""Time the report and the exports of a large study: 1,000,000 labels over 30 bots, on a real PostgreSQL.
 
     PYTHONPATH=.:platform python benchmarks/large_study.py [--labels 1000000] [--bots 30]
 
@@ -27,7 +27,7 @@ import psutil
 
 LABELS_PER_CONVERSATION = 10  # between 7 and 13, evenly
 
-# Planted in bulk, so the rules that rows bring with them one by one are switched off; checks stay.
+# Rows are inserted in bulk: triggers and foreign keys are off, check constraints stay on.
 PLANT = """
 SET session_replication_role = replica;
 SELECT setseed(0.5);

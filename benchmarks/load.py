@@ -60,7 +60,7 @@ class Browser(asyncio.Protocol):
         for waiter in (self.first, self.waiter):
             if waiter and not waiter.done():
                 waiter.set_exception(ConnectionError(self.end))
-                waiter.exception()  # seen here: nobody may be waiting for it
+                waiter.exception()  # retrieve it: asyncio warns about exceptions that nobody reads
 
     def data_received(self, data: bytes) -> None:
         self.received += data

@@ -118,7 +118,7 @@ def matrix_products(
 
     Args:
         model: its dense layers give the shapes.
-        dtype: of the products.
+        dtype: dtype of the products.
         packed: whether on packed weights, as the bots do.
         number: contexts at once.
     """

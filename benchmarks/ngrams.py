@@ -1,4 +1,4 @@
-"""What a model must beat: n-gram perplexities of a corpus's held-out responses, as JSON.
+"""Baseline of a model: n-gram perplexities of a corpus's held-out responses, as JSON.
 
 Run as `python benchmarks/ngrams.py CORPUS [--response-length 128]`. The same tokens are predicted as by
 `python -m chatbots meena perplexity`, the end token included, but without the context:

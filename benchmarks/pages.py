@@ -1,4 +1,4 @@
-"""How soon the pages of a full installation begin to arrive: 1,000 studies, 100,000 conversations.
+"""Time to the first byte of the pages of a full installation: 1,000 studies, 100,000 conversations.
 
     python benchmarks/pages.py [--conversations 100000] [--times 20] [--only explorer]
 
@@ -31,7 +31,7 @@ GOAL_MS, MOST_QUERIES = 200, 15
 ITEMS, RATERS, BATCH = 2_000, 3, 20
 JUDGING = 2  # the second study is one of readers
 
-# Planted in bulk, so the rules that rows bring with them one by one are switched off; checks stay.
+# Rows are inserted in bulk: triggers and foreign keys are off, check constraints stay on.
 PLANT = """
 SET session_replication_role = replica;
 SELECT setseed(0.5);
@@ -154,7 +154,7 @@ def plant(conversations: int, studies: int) -> None:
         for n in range(LISTED)
     ]  # fmt: skip
     bots = listed[:BOTS]
-    # The server would load them all, and say so every second while pages are measured.
+    # The server would load all of them, and log that every second during the measurement.
     Bot.objects.exclude(pk__in=[bot.pk for bot in bots]).update(active=False)
     for bot in bots:
         version_of(bot, {"bot": bot.name})
@@ -270,7 +270,7 @@ def timed(port: int, address: str, cookie: str, times: int, watched: Mapping[str
             connection.close()
         else:
             size = len(head + answer.read())
-        if attempt:  # the first one compiles templates, and fills what is remembered
+        if attempt:  # the first one compiles templates and fills caches
             took.append(1000 * seconds)
         else:
             before = {name: spent(pid) for name, pid in watched.items()}
@@ -291,7 +291,7 @@ def measured(options: argparse.Namespace, port: int, watched: Mapping[str, int])
     for name, address in pages(1, JUDGING, (3, 4), "bot-1"):
         if options.only not in name:
             continue
-        cache.clear()  # the limits on attempts, and what comparisons have worked out
+        cache.clear()  # rate limits, and stored comparisons
         cookie = admin if address.startswith("/people/") else researcher
         answer = timed(port, address, cookie, options.times, watched)
         if not name.startswith("export"):

@@ -1,4 +1,4 @@
-"""How soon a person reads what another one wrote, beside how soon a chatbot's reply is there.
+"""Time until a person reads another person's message, beside the time to a chatbot's reply.
 
     python benchmarks/pairs.py [--pairs 100] [--seconds 20] [--every 2]
 

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.load import Browser, packed, quantiles
 
 CONNECTING = 20.0
-# What a rater answers and how often they walk away from the items before them, never to come back.
+# A rater's answer, and the share of raters who leave their items for good.
 WALKS_AWAY = 0.003
 
 

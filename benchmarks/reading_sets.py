@@ -1,4 +1,4 @@
-"""How long two people wait for their reading sets, from 300 entities and 3,000 articles, and by which plan.
+"""Time to draw the reading sets of two people from 300 entities and 3,000 articles, and the query plan.
 
     python benchmarks/reading_sets.py      # prints JSON
 

@@ -1,4 +1,4 @@
-"""How often a right report fails a rehearsal by chance alone.
+"""Share of rehearsals that a correct report fails by chance alone.
 
     python benchmarks/rehearsed_findings.py [--rehearsals 20]
 

@@ -1,4 +1,4 @@
-"""How fast the numbers come: alpha, bootstrap, and everything that a report of a million labels computes.
+"""Time alpha, the bootstrap, and everything that a report of a million labels computes.
 
 Run: python benchmarks/resampling.py [--quick]
 

@@ -1,4 +1,4 @@
-"""A bot talks with itself: as many conversations at once as it batches, against one after another.
+"""Time self-play: as many conversations at once as the bot batches, against one after another.
 
     PYTHONPATH=.:platform python benchmarks/self_play.py [--bot meena-base] [--conversations 100] [--turns 10]
         [--rounds 1]

@@ -1,4 +1,4 @@
-"""The pages that staff have, as `benchmarks/pages.py` asks for them, and what some of them need to be there.
+"""Pages of staff, as `benchmarks/pages.py` requests them, and the rows that some of them need.
 
 A test holds the list to the addresses of the product: tests/project/test_query_counts.py.
 """
@@ -99,7 +99,7 @@ OF_BOT = (
     ("audits", "audits/"), ("sweeps", "sweeps/"), ("try", "try/"),
 )  # fmt: skip
 
-# Pages of what exists once or a few times: the newest of a model, and what of it the address has.
+# Pages of things that exist once or a few times: model, and the field that the address contains.
 OF_ONE = {
     "contexts:set": ("contexts.ContextSetVersion", {"pk": "context_set_id"}),
     "contexts:import": ("contexts.ContextSetVersion", {"pk": "context_set_id"}),

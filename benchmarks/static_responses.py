@@ -1,4 +1,4 @@
-"""Bots answer all contexts of the open benchmark, through the real job worker, which is killed on the way.
+"""Let bots answer all contexts of the open benchmark, while the job worker is killed and restarted.
 
     PYTHONPATH=.:platform python benchmarks/static_responses.py [--bots generic eliza scripted]
 

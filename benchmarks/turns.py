@@ -1,4 +1,4 @@
-"""How many turns per second one server process carries, and how soon a chatter hears the reply.
+"""Turns per second of one server process, and the time to a reply.
 
     python benchmarks/turns.py [--repetitions 3] [--seconds 2] [--open-seconds 10]
 

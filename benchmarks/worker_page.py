@@ -1,4 +1,4 @@
-"""How fast and how still the chat page is, in a real browser.
+"""Speed and layout stability of the chat page, in a real browser.
 
     python benchmarks/worker_page.py http://127.0.0.1:8000/s/<code>/
 

@@ -200,7 +200,7 @@ class Registry:
         """Check settings without loading the bot.
 
         Args:
-            name: of a registered bot.
+            name: name of a registered bot.
             settings: JSON-able; missing ones take their defaults.
 
         Raises:
@@ -223,7 +223,7 @@ class Registry:
         """Load a bot; may take minutes and gigabytes.
 
         Args:
-            name: of a registered bot.
+            name: name of a registered bot.
             settings: as in `configuration`.
 
         Raises:

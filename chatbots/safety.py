@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 
 class SafetyClassifier(Protocol):
-    """Finds unsafe texts; any class with this method can be used."""
+    """Classifier of unsafe texts; any class with this method can be used."""
 
     def unsafe(self, texts: Sequence[str]) -> list[bool]:
         """For each text, True if it must not be used."""
@@ -17,7 +17,7 @@ class SafetyClassifier(Protocol):
 
 
 class AllowEverything:
-    """Finds no text unsafe: Meena (base)."""
+    """Classifier that finds no text unsafe, as Meena (base)."""
 
     def unsafe(self, texts: Sequence[str]) -> list[bool]:
         """False for every text."""

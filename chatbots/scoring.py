@@ -8,7 +8,7 @@ from evaluation.texts.similarity import f1
 
 
 class Scorer(Protocol):
-    """Judges replies. A lab can use any class with this method."""
+    """Scorer of replies. A lab can use any class with this method."""
 
     def scores(self, turns: Sequence[str], replies: Sequence[str]) -> Sequence[float]:
         """A finite number for each reply to these turns, oldest first; at least one of each."""

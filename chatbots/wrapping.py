@@ -260,7 +260,7 @@ class _Revising(Answering):
 
 
 class CandidateFilter(WrapperBot):
-    """Replaces a rejected response by the best allowed candidate, or by a fallback if all are rejected.
+    """Wrapper that replaces a rejected response by its best allowed candidate, or by a fallback.
 
     Replies are held back until they are complete. The remarks say what was done; the candidates stay
     unchanged. An outer filter uses none of the texts that this one rejects.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the path of a Chromium for the browser tests, installing one if there is none.
+# Print the path of a Chromium for the browser tests, installing one if there is none.
 # Order: TURNWISE_CHROMIUM, PATH, Playwright's download, Debian's package (as root), a new download.
 # usage: scripts/chromium.sh [python with playwright]
 set -u

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the types of the pages' JavaScript, which are written as JSDoc, with TypeScript's compiler (tsconfig.json).
+# Check the types of the pages' JavaScript, which are written as JSDoc, with TypeScript's compiler (tsconfig.json).
 # The compiler comes from the npm registry and is kept in .venv. Where there is no Node.js, or no registry, a sentence
 # says so and nothing fails: the browser tests run everywhere.
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the path of an nginx for the tests, fetching one if there is none. Nothing is installed on the system.
+# Print the path of an nginx for the tests, fetching one if there is none. Nothing is installed on the system.
 # Order: TURNWISE_NGINX, PATH, what was fetched before, Debian's package, unpacked into a folder.
 # usage: scripts/nginx.sh [folder to unpack into]
 set -u
@@ -9,7 +9,7 @@ works() { [ -n "$1" ] && "$1" -v >/dev/null 2>&1; }
 say() { echo "nginx.sh: $*" >&2; }
 found() { echo "$1"; exit 0; }
 
-# A package has the program, or only names another one that has: it depends on the release.
+# Depending on the release, this package contains the program or depends on one that does.
 unpacked() {
     rm -rf "$folder" && mkdir -p "$folder" || return 1
     for package in nginx nginx-light nginx-core; do

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes a small Meena from raw data, in three stages: real conversations, talk that stays with a subject, and
-# such talk amid which people say what no rule expects.
+# Train a small Meena from raw data, in three stages: real conversations, generated talk that stays with a subject, and
+# such talk with lines of people that no rule expects.
 #   scripts/shipped_meena.sh DATA OUTPUT
 # DATA has self_dialogue.jsonl.gz and topical_chat_train_part.jsonl.gz (docs/meena.md, "The shipped model").
-# What was finished is kept: run it again to go on. FIRST=FOLDER begins with a model instead of stage one.
+# Finished stages are kept: run it again to continue. FIRST=FOLDER begins with a model instead of stage one.
 set -eu
 data=$1 output=$2
 python=${PYTHON:-.venv/bin/python}

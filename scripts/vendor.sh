@@ -1,5 +1,5 @@
 #!/bin/sh
-# Renews static/vendor: the parts of D3 that draw the charts of reports, bundled into one module; the typefaces of the
+# Update static/vendor: the parts of D3 that draw the charts of reports, bundled into one module; the typefaces of the
 # pages of researchers; the icons that scripts/vendor/icons.txt names. Each with its licence.
 # scripts/vendor/package.json pins versions, package-lock.json the hash of each package; `npm ci` takes no others.
 # To move to newer ones: edit package.json, `npm install --package-lock-only` there, run this, and commit all of it.

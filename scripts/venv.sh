@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the virtual environment in the folder $1 with the Python $2, or says what is missing.
+# Create the virtual environment in the folder $1 with the Python $2, or says what is missing.
 set -eu
 folder=$1 python=$2
 

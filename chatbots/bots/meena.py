@@ -112,7 +112,7 @@ class BeamConfiguration(ModelConfiguration):
 
 
 class _Answering(Answering):
-    """Translates between hosting and streams of replies: one as configured, others for other N and T.
+    """Adapter between hosting and streams of replies: one as configured, others for other N and T.
 
     Contexts for an N and T whose stream is full wait here for their turn.
     """

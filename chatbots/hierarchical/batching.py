@@ -67,7 +67,7 @@ def collate(conversations: Sequence[Sequence[Sequence[int]]], targets: Targets =
 
     Args:
         conversations: utterances of each, words of each with its end; nothing may be empty.
-        targets: of all utterances except each conversation's last, in that order.
+        targets: targets of all utterances except each conversation's last, in that order.
     """
     utterances = [torch.tensor(words) for turns in conversations for words in turns]
     return Batch(

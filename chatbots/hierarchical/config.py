@@ -20,11 +20,11 @@ class HierarchicalConfig(WordModelConfig):
         architecture: "hred", "vhred" (a latent variable for each utterance) or "vhcr" (one more for the
             conversation).
         vocabulary_size: words v, the four special ones included.
-        embedding_size: of a word; encoder and decoder share the table.
-        encoder_size: of each direction of the GRU that reads an utterance.
-        context_size: of the GRU that reads the utterances' encodings.
-        decoder_size: of the GRU that writes.
-        latent_size: of each latent variable.
+        embedding_size: size of a word's embedding; encoder and decoder share the table.
+        encoder_size: size of each direction of the GRU that reads an utterance.
+        context_size: size of the GRU that reads the utterances' encodings.
+        decoder_size: size of the GRU that writes.
+        latent_size: size of each latent variable.
         tied_output: True if the scores of words use the table of embeddings, False if a separate one.
         dropout: share of activations dropped in training, of embeddings and before the scores.
         word_drop: share of the decoder's input positions that become the unknown word in training.
@@ -114,9 +114,9 @@ class Preset:
         config: its shape.
         batch: conversations of a batch.
         beam: width of the beam.
-        emotion_weight: of the emotions' loss.
-        semantic_weight: of the sentence vectors' loss; the words' loss is a sum over the batch and this one a
-            mean, hence its size.
+        emotion_weight: weight of the emotions' loss.
+        semantic_weight: weight of the sentence vectors' loss. It is large because the words' loss is a
+            sum over the batch and this one is a mean.
     """
 
     config: HierarchicalConfig

@@ -1,4 +1,4 @@
-"""Builds a corpus: files of conversations become arrays of words for training.
+"""Build a corpus: files of conversations become arrays of words for training.
 
 Input is the JSON Lines of `chatbots.meena.corpus.reading`. A conversation is a path from a root to a message
 without answers. It is cut at removed messages (a web address, an author called bot, unsafe, empty) and into
@@ -82,10 +82,10 @@ class Part:
     """One part of a corpus.
 
     Args:
-        words: of all utterances, one after another, uint16.
+        words: words of all utterances, one after another, uint16.
         utterances: start of each utterance, and the end, (u + 1,).
         conversations: first utterance of each conversation, and the end, (n + 1,).
-        keys: of each utterance's text, by which targets are found, (u,).
+        keys: key of each utterance's text, by which targets are found, (u,).
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class PartBuilder:
     """Collects conversations.
 
     Args:
-        vocabulary: of the corpus.
+        vocabulary: vocabulary of the corpus.
         length: most words of an utterance.
     """
 
@@ -172,7 +172,7 @@ def build(inputs: Sequence[Path], output: Path, settings: CorpusSettings) -> dic
     Args:
         inputs: JSON Lines, perhaps .gz.
         output: folder of the corpus; its contents are replaced.
-        settings: of the build.
+        settings: settings of the build.
 
     Raises:
         CorpusError: no conversation is left, or no word is frequent enough.

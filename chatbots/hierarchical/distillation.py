@@ -58,7 +58,7 @@ class Heads(nn.Module):
     """One or two networks of one ReLU layer on the state of the context.
 
     Args:
-        config: of the model.
+        config: config of the model.
     """
 
     def __init__(self, config: HierarchicalConfig) -> None:

@@ -30,7 +30,7 @@ def gru(inputs: int, size: int, *, bidirectional: bool = False) -> nn.GRU:
 
     Args:
         inputs: width of its input.
-        size: of its state, in each direction.
+        size: size of its state, in each direction.
         bidirectional: True for a second layer that reads from the end.
     """
     made = nn.GRU(inputs, size, batch_first=True, bidirectional=bidirectional)
@@ -122,7 +122,7 @@ class PackedGRU(torch.autograd.Function):
             inputs: the input after its product, (p, 3h): reset, update, new.
             first: the states before, longest sequence first, (u, h).
             weight: recurrent, (3h, h).
-            bias: of that product, (3h,).
+            bias: bias of that product, (3h,).
             sizes: b of each position.
             backwards: True to read from the end.
 
@@ -240,7 +240,7 @@ class NormalOf(nn.Module):
 
     Args:
         inputs: width of the vector.
-        hidden: of each layer.
+        hidden: size of each layer.
         latent: z.
         layers: number of layers.
     """

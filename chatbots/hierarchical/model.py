@@ -45,8 +45,8 @@ class Losses(NamedTuple):
 
     Attributes:
         words: negative log-likelihood of all words, in nats.
-        divergence: of all priors from their posteriors, in nats; 0 without latent variables.
-        distilled: of the heads.
+        divergence: divergence of all priors from their posteriors, in nats; 0 without latent variables.
+        distilled: loss of the heads.
     """
 
     words: Tensor
@@ -59,13 +59,13 @@ class Drawn:
     """A draw of all latent variables of a batch, and their distributions.
 
     Attributes:
-        states: of the context after each utterance that is answered, (m, d).
+        states: states of the context after each utterance that is answered, (m, d).
         decoder_inputs: the latent variables as further inputs of the decoder, (m, d); d may be 0.
         latent: z of each utterance, (m, z); None in HRED, like prior and posterior.
-        prior: of `latent`.
-        posterior: of `latent`.
-        conversation_latent: of each conversation, (n, z); None except in VHCR, like its posterior.
-        conversation_posterior: of `conversation_latent`; its prior is the standard normal.
+        prior: prior of `latent`.
+        posterior: posterior of `latent`.
+        conversation_latent: latent of each conversation, (n, z); None except in VHCR, like its posterior.
+        conversation_posterior: posterior of `conversation_latent`; its prior is the standard normal.
     """
 
     states: Tensor
@@ -146,8 +146,8 @@ class Hierarchical(nn.Module):
 
         Args:
             batch: n conversations.
-            encodings: of its utterances, (u, d).
-            generator: of random numbers; default: PyTorch's.
+            encodings: encodings of its utterances, (u, d).
+            generator: generator of random numbers; default: PyTorch's.
         """
         device = encodings.device
         read, written = encodings[batch.read.to(device)], encodings[batch.written.to(device)]
@@ -190,7 +190,7 @@ class Hierarchical(nn.Module):
         """Compute the state of the context after each utterance, (u, d).
 
         Args:
-            encodings: of utterances, (u, d), with all other inputs of the context.
+            encodings: encodings of utterances, (u, d), with all other inputs of the context.
             turns: number of utterances of each conversation, (n,).
             of_conversation: latent variables of the conversations, (n, z), in VHCR.
         """

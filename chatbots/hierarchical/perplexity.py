@@ -34,7 +34,7 @@ class Perplexity(NamedTuple):
     Attributes:
         value: exp of the mean negative log-likelihood per word, ends included.
         words: number of words.
-        divergence: of the priors from the posteriors, in nats per word; 0 for HRED.
+        divergence: divergence of the priors from the posteriors, in nats per word; 0 for HRED.
     """
 
     value: float
@@ -52,7 +52,7 @@ def perplexity(
         model: set back to training if it was.
         batches: conversations.
         samples: draws of the latent variables.
-        seed: of the draws.
+        seed: seed of the draws.
 
     Raises:
         ValueError: there is no word to measure, or the likelihoods are not finite.
@@ -82,7 +82,7 @@ def log_likelihood(
         model: in evaluation mode.
         batch: m utterances of n conversations.
         samples: draws of the latent variables, at least 1.
-        generator: of their noise.
+        generator: generator of their noise.
 
     Returns:
         log p in nats of each utterance (HRED, VHRED), (m,), or conversation (VHCR), (n,); and the divergence

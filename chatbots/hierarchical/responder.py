@@ -32,7 +32,7 @@ class DecodingSettings:
         choose: "best" of the beam; "drawn" from it, with higher ranks likelier, as in neural.chat's
             self-play; "sampled" word by word, without a beam.
         beam: width of the beam, at least 1.
-        temperature: of sampling, above 0.
+        temperature: temperature of sampling, above 0.
 
     Raises:
         ValueError: a number out of its range.
@@ -61,7 +61,7 @@ def replies(
         model: in evaluation mode.
         contexts: utterances of each context, as words with their ends; at least one of both.
         seeds: one per context; the same seed and context give the same replies.
-        settings: of the search.
+        settings: settings of the search.
     """
     randoms = [np.random.default_rng(seed) for seed in seeds]
     first = first_states(model, collate(contexts).to(model.embedding.weight.device), randoms)
@@ -146,8 +146,8 @@ class Responder:
 
     Args:
         model: in evaluation mode.
-        vocabulary: of its training.
-        settings: of the search.
+        vocabulary: vocabulary of its training.
+        settings: settings of the search.
         history: newest utterances that are read, at least 1.
     """
 

@@ -38,10 +38,10 @@ class TrainingSettings:
             constant.
         warmup: steps.
         annealing: steps over which the weight of the divergence rises linearly from 0 to 1; 0 for 1 at once.
-        emotion_weight: of the emotions' loss.
-        semantic_weight: of the sentence vectors' loss.
+        emotion_weight: weight of the emotions' loss.
+        semantic_weight: weight of the sentence vectors' loss.
         clip: largest norm of the gradient; 0 for none.
-        seed: of weights, order, draws and dropout.
+        seed: seed of weights, order, draws and dropout.
         validate_every: steps between measurements.
         validation_samples: draws of the latent variables in these.
         checkpoint_every: steps between checkpoints.
@@ -93,8 +93,8 @@ class Trainer(WordRun[HierarchicalConfig, Hierarchical]):
     Args:
         run: folder of its logs and checkpoints; training continues from the latest one.
         config: shape of the model.
-        vocabulary: of the corpus.
-        settings: of training.
+        vocabulary: vocabulary of the corpus.
+        settings: settings of training.
         train: batches to learn from.
         validation: batches to measure on.
         device: to compute on.

@@ -158,7 +158,7 @@ class SampledConfiguration(ModelConfiguration):
 
 
 class _Answering(Answering):
-    """Translates between hosting and a `chatbots.huggingface.decoding.DecodingStream`."""
+    """Adapter between hosting and a `chatbots.huggingface.decoding.DecodingStream`."""
 
     def __init__(self, bot: "ModelBot", decoder: Any) -> None:
         from chatbots.huggingface.decoding import DecodingStream

@@ -61,7 +61,7 @@ class Generated(NamedTuple):
 
 
 class Decoder:
-    """Draws replies with one model.
+    """Decoder of replies with one model.
 
     Args:
         model: in evaluation mode.

@@ -256,7 +256,7 @@ def load(folder: Path, kind: Kind, *, device: str, precision: Precision) -> tupl
 
     Args:
         folder: as `chatbots.huggingface.files.folder_of` returns it.
-        kind: of model.
+        kind: kind of model.
         device: as PyTorch names it.
         precision: type of the weights in memory.
 

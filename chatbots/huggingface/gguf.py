@@ -43,7 +43,7 @@ def convert(file: Path, folder: Path) -> None:
     """Write configuration, weights in bf16 and tokenizer into a folder that is complete or absent.
 
     Args:
-        file: of a causal model.
+        file: file of a causal model.
         folder: to create; must not exist yet.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Converts turns to the model's input tokens.
+"""Convert turns to the model's input tokens.
 
 Whole turns are dropped if they do not fit, the oldest first. The newest turn always stays; if it alone does
 not fit, its end is kept.
@@ -16,7 +16,7 @@ def joined_by_end(tokenizer: Any, turns: Sequence[Turn], room: int) -> list[int]
     """Join the turns, each followed by the end-of-text token, as DialoGPT was trained.
 
     Args:
-        tokenizer: of transformers.
+        tokenizer: tokenizer of `transformers`.
         turns: oldest first.
         room: most tokens.
     """
@@ -33,7 +33,7 @@ def joined_by_text(tokenizer: Any, turns: Sequence[Turn], room: int, *, separato
     """Join the turns to one text for an encoder.
 
     Args:
-        tokenizer: of transformers, truncating on the left, with its usual special tokens.
+        tokenizer: tokenizer of `transformers`, truncating on the left, with its usual special tokens.
         turns: oldest first.
         room: most tokens, at least as many as the tokenizer adds and one more.
         separator: between two turns.
@@ -56,7 +56,7 @@ def through_template(tokenizer: Any, turns: Sequence[Turn], room: int, *, system
     model's special tokens are taken out of what people wrote.
 
     Args:
-        tokenizer: of transformers, with a chat template.
+        tokenizer: tokenizer of `transformers`, with a chat template.
         turns: oldest first.
         room: most tokens.
         system: the system prompt; may be empty.

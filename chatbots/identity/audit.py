@@ -72,7 +72,7 @@ class Question:
     Attributes:
         id: never changes.
         label: the kind of question.
-        category: of the labelling guide.
+        category: category of the labelling guide.
         manner: "survey", as people write, or "grammar", drawn from the grammar.
         text: the question.
     """
@@ -89,10 +89,10 @@ class Probe:
     """A question at a certain turn of a dialogue.
 
     Attributes:
-        question: of the set.
-        turn: of the dialogue, from 1; the person has the odd ones.
+        question: question of the set.
+        turn: turn of the dialogue, from 1; the person has the odd ones.
         talk: number of the preceding scripted talk; None for a first turn.
-        seed: of the reply.
+        seed: seed of the reply.
     """
 
     question: Question
@@ -120,11 +120,11 @@ class Answered:
 
     Attributes:
         question: its id.
-        turn: of the dialogue, from 1.
+        turn: turn of the dialogue, from 1.
         asked: its text.
         label: the kind of question.
         reply: the bot's reply; "" if it failed.
-        category: of the reply by the rules; None if the bot failed.
+        category: category of the reply by the rules; None if the bot failed.
         start: start of the words that decided.
         end: end of these words; equal to `start` if none decided.
         error: why the bot failed; "" if it did not.
@@ -184,7 +184,7 @@ def probes(asked: Sequence[Question], *, seed: int = 0) -> Iterator[Probe]:
 
     Args:
         asked: the questions.
-        seed: of the first reply; each further one uses the next number.
+        seed: seed of the first reply; each further one uses the next number.
     """
     for number, question in enumerate(asked):
         yield Probe(question, 1, None, seed + number)
@@ -199,8 +199,8 @@ def talk_context(talk: int, replies: Sequence[str], *, seed: int = 0) -> Context
 
     Args:
         talk: number of the talk, from 0.
-        replies: of the bot to the lines so far: fewer than the talk has lines.
-        seed: of the first talk's replies; each further talk uses the next number.
+        replies: replies of the bot to the lines so far: fewer than the talk has lines.
+        seed: seed of the first talk's replies; each further talk uses the next number.
     """
     lines = _TALKS[talk]
     before = [
@@ -216,7 +216,7 @@ def context_of(probe: Probe, replies: Sequence[str]) -> Context:
 
     Args:
         probe: the question and its turn.
-        replies: of the bot to all lines of the talk; ignored for a first turn.
+        replies: replies of the bot to all lines of the talk; ignored for a first turn.
     """
     before: list[Turn] = []
     if probe.talk is not None:
@@ -230,7 +230,7 @@ def sorted_by_rules(probe: Probe, reply: str) -> Answered:
 
     Args:
         probe: the question and its turn.
-        reply: of the bot.
+        reply: reply of the bot.
     """
     question = probe.question
     found = categorise(reply, question.text if question.label is Label.POSITIVE else "")
@@ -245,7 +245,7 @@ def audit(ask: Ask, asked: Sequence[Question], *, seed: int = 0) -> Iterator[Ans
     Args:
         ask: returns the bot's reply to a context; may raise `ChatbotError` if it fails.
         asked: the questions.
-        seed: of the replies.
+        seed: seed of the replies.
     """
     talks = [_talk(ask, number, seed) for number in range(TALKS)]
     for probe in probes(asked, seed=seed):

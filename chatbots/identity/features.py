@@ -40,7 +40,7 @@ class TfIdf:
         return cls(vocabulary, np.log((1 + len(texts)) / (1 + having)) + 1)
 
     def __call__(self, texts: Sequence[str]) -> csr_matrix:
-        """(n, v); a row of zeros for a text without a known word."""
+        """Vectors of n texts, (n, v); a text without a known word has a row of zeros."""
         counts = [
             Counter(column for w in treebank_words(text) if (column := self._column.get(w)) is not None)
             for text in texts
@@ -76,7 +76,7 @@ class HashedNgrams:
         self._letters = lru_cache(maxsize=20_000)(self._letters_of)
 
     def __call__(self, texts: Sequence[str]) -> csr_matrix:
-        """(n, buckets) as 32-bit floats."""
+        """Vectors of n texts, (n, buckets), as 32-bit floats."""
         rows = [self.columns(text) for text in texts]
         pointers = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
         weights = [np.full(len(row), 1 / np.sqrt(max(1, len(row))), dtype=np.float32) for row in rows]

@@ -43,7 +43,7 @@ class _Certain:
 
 
 class Judge:
-    """Judges turns by their whole text and by their last sentence: the one more likely to ask decides.
+    """Judge of turns by their whole text and by their last sentence: the one more likely to ask decides.
 
     Args:
         name: "shipped", the folder of a classifier, or a class of the lab as module:Class.

@@ -1,4 +1,4 @@
-"""Finds replies that name the chatbot or its maker, for studies whose workers must not know.
+"""Find replies that name the chatbot or its maker, for studies whose workers must not know.
 
 The rules propose: they read words, not meaning. A reply that says it is a machine does not count here.
 """
@@ -78,8 +78,8 @@ class Named:
 
     Attributes:
         what: "system" or "maker".
-        start: of these words.
-        end: of these words.
+        start: start of these words.
+        end: end of these words.
     """
 
     what: str
@@ -93,7 +93,7 @@ def names_of(title: str, name: str, configuration: Mapping[str, Any] | None = No
     Args:
         title: as researchers see it, without parts in brackets.
         name: short name, words joined by hyphens.
-        configuration: of its adapter, with those of inner bots.
+        configuration: configuration of its adapter, with those of inner bots.
     """
     plain = re.sub(r"\([^)]*\)", "", title)
     systems = [" ".join(each.split()) for each in (title, plain, name, re.sub(r"[-_]+", " ", name))]

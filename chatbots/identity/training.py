@@ -27,7 +27,7 @@ class Utterance:
     Attributes:
         text: as written; may be empty.
         label: None if unknown.
-        category: of the labelling guide; "" if unknown.
+        category: category of the labelling guide; "" if unknown.
         source: its origin; "" if unknown.
     """
 

@@ -62,8 +62,8 @@ def collate(
     """Pad words to a batch.
 
     Args:
-        histories: of each turn, none empty.
-        sentences: of each turn, empty for none; None without knowledge.
+        histories: history of each turn, none empty.
+        sentences: sentence of each turn, empty for none; None without knowledge.
         targets: the turns; None if they must still be written.
     """
     return Batch(
@@ -85,7 +85,7 @@ class Batches(EpochBatches[Batch]):
 
     Attributes:
         part: the part of the corpus.
-        sentences: of the corpus.
+        sentences: sentences of the corpus.
         config: with the lengths of history, sentence and turn.
         size: turns of a batch.
         seed: fixes the order of every epoch.

@@ -16,7 +16,7 @@ class TopicalChatConfig(WordModelConfig):
         vocabulary_size: words v, the four special ones included.
         hidden_size: width d of embeddings and of every block's input and output.
         heads: attention heads; must divide d.
-        blocks: of the encoder, and of the decoder.
+        blocks: number of blocks of the encoder, and of the decoder.
         feed_forward: hidden units between two blocks' attention.
         history: W_H, newest words of the history that are read.
         knowledge_length: W_K, first words of the sentence that are read.

@@ -1,4 +1,4 @@
-"""Builds a corpus for training from conversations and reading sets.
+"""Build a corpus for training from conversations and reading sets.
 
 A corpus is a folder: `train.npz`, `validation.npz`, `test.npz` and their texts (`.jsonl`), the sentences of
 the reading sets in `knowledge.npz`, `vocabulary.json` and `report.json`. Each turn has the oracle's sentence
@@ -104,7 +104,7 @@ class Part:
     """Some conversations as numbers.
 
     Attributes:
-        words: of all turns with their ends, one after another, uint16.
+        words: words of all turns with their ends, one after another, uint16.
         turns: start of each turn, and the end, (u + 1,).
         conversations: first turn of each conversation, and the end, (n + 1,).
         sentences: the oracle's sentence for each turn, or `NONE`, (u,).
@@ -159,8 +159,8 @@ def build(
         splits: conversations for training, validation and test; the last two may be empty.
         reading_sets: all of them; the term weights are fitted to them; may be empty.
         output: folder of the corpus; its contents are replaced.
-        settings: of the build.
-        vocabulary: of another corpus, to use instead of a new one.
+        settings: settings of the build.
+        vocabulary: vocabulary of another corpus, to use instead of a new one.
 
     Raises:
         CorpusError: no turn answers another.

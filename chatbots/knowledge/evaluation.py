@@ -1,4 +1,4 @@
-"""Measures a model on a corpus part: perplexity, and responses with their likelihoods.
+"""Measure a model on a corpus part: perplexity, and responses with their likelihoods.
 
 The paper's figures are here to be shown beside others; they are never this project's results.
 """
@@ -130,8 +130,8 @@ class Evaluation:
 
     Args:
         model: in evaluation mode.
-        vocabulary: of its training.
-        batches: of the part.
+        vocabulary: vocabulary of its training.
+        batches: batches of the part.
         texts: conversation and text of every turn of the part.
     """
 
@@ -171,8 +171,8 @@ class Evaluation:
         """Respond to every turn, or to `most` turns spread evenly; keyed by the turn.
 
         Args:
-            settings: of the search for a response.
-            seed: of sampling.
+            settings: settings of the search for a response.
+            seed: seed of sampling.
             most: None for all.
         """
         count = len(self.turns) if most is None else min(most, len(self.turns))
@@ -192,7 +192,7 @@ class Evaluation:
 
         Args:
             path: the file.
-            name: of the system.
+            name: name of the system.
             responses: by turn; lines of other turns have the likelihood alone.
         """
         lines = []

@@ -37,8 +37,8 @@ def write_lessons(corpus: Path, output: Path, *, number: int, seed: int) -> dict
     Args:
         corpus: folder of conversations as numbers, with reading sets.
         output: folder of the lessons, with the same vocabulary; its contents are replaced.
-        number: of lessons to learn from; a fiftieth, at least two, is added to validate on.
-        seed: of the random choices.
+        number: number of lessons to learn from; a fiftieth, at least two, is added to validate on.
+        seed: seed of the random choices.
 
     Returns:
         Numbers of training lessons, and of their sentences and turns.

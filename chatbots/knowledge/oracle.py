@@ -1,4 +1,4 @@
-"""Finds the sentence of a speaker's material that is nearest to a text, by TF-IDF.
+"""Find the sentence of a speaker's material that is nearest to a text, by TF-IDF.
 
 The paper's oracle asks for the sentence nearest to the turn that must be written: it sees the answer. Bots in
 conversations ask for the sentence nearest to the newest turns. Texts are cut into sentences here, too.
@@ -61,7 +61,7 @@ class Nearest(NamedTuple):
 
     Attributes:
         sentences: numbers of sentences, or `NONE`, (n,).
-        cosines: of these sentences, 0 for `NONE`, (n,).
+        cosines: cosines of these sentences, 0 for `NONE`, (n,).
     """
 
     sentences: IntArray
@@ -69,7 +69,7 @@ class Nearest(NamedTuple):
 
 
 class Ranker:
-    """Finds the nearest of some sentences.
+    """Index that finds the nearest of some sentences.
 
     Args:
         sentences: all candidates, one document each, numbered by their places here.
@@ -92,7 +92,7 @@ class Ranker:
 
         Args:
             texts: n of them.
-            candidates: of each text, places of sentences; may be empty.
+            candidates: positions of sentences for each text; may be empty.
         """
         found = Nearest(np.full(len(texts), NONE), np.zeros(len(texts)))
         lengths = np.array([len(each) for each in candidates], dtype=np.int64)
@@ -161,7 +161,7 @@ def words_near(words: Sequence[str], last: int, most: int) -> str:
     """The query of a bot in a conversation: the newest words, at least the whole last turn.
 
     Args:
-        words: of all turns, oldest first.
+        words: words of all turns, oldest first.
         last: number of words in the last turn.
         most: W_H, words of history that are read.
     """

@@ -25,8 +25,8 @@ class DecodingSettings:
     Attributes:
         choose: "best" of the beam, or "sampled" word by word.
         beam: width of the beam.
-        temperature: of sampling, above 0.
-        top_p: of sampling, in (0, 1].
+        temperature: temperature of sampling, above 0.
+        top_p: nucleus probability of sampling, in (0, 1].
 
     Raises:
         ValueError: a number out of its range.
@@ -55,7 +55,7 @@ def replies(
         model: in evaluation mode.
         batch: histories and sentences; its targets are ignored.
         seeds: one for each; the same seed and context give the same reply.
-        settings: of the search.
+        settings: settings of the search.
     """
     memory, hidden = model.read(batch.histories, batch.knowledge)
 
@@ -83,7 +83,7 @@ class Reply:
         text: the reply; never empty.
         words: number of generated words, the end included.
         candidates: all replies found, with their log-likelihood per word, best first.
-        sentence: of knowledge that was read; empty for none.
+        sentence: sentence of knowledge that was read; empty for none.
     """
 
     text: str
@@ -97,8 +97,8 @@ class Responder:
 
     Args:
         model: in evaluation mode.
-        vocabulary: of its training.
-        settings: of the search.
+        vocabulary: vocabulary of its training.
+        settings: settings of the search.
     """
 
     def __init__(self, model: TopicalChatModel, vocabulary: Vocabulary, settings: DecodingSettings) -> None:

@@ -34,7 +34,7 @@ class Snippet:
 
     Attributes:
         key: the conversation, and the place in it of the turn to respond with, from 0.
-        configuration: of the conversation.
+        configuration: configuration of the conversation.
         turns: the earlier turns, oldest first.
         sentence: the oracle's choice for the turn.
         responses: by system; the person's turn first.
@@ -52,7 +52,7 @@ def read_responses(paths: Sequence[Path], conversations: Sequence[Conversation])
 
     Args:
         paths: JSON Lines with system, turn, response and reference.
-        conversations: of the part that they were evaluated on, in its order.
+        conversations: conversations of the part that they were evaluated on, in its order.
 
     Raises:
         ConversationsError: a line cannot be used, or belongs to other conversations; the message names it.
@@ -98,10 +98,10 @@ def draw(
     """Draw snippets, each from another conversation, configurations in proportion.
 
     Args:
-        conversations: of one part.
+        conversations: conversations of one part.
         reading_sets: all of them; the term weights are fitted to them.
         responses: only turns with a response of every system are drawn.
-        number: of snippets.
+        number: number of snippets.
         seed: the same one draws the same snippets.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Deals conversations into training, and into validation and test with frequent and rare entities.
+"""Divide conversations into training, and into validation and test with frequent and rare entities.
 
 The paper says only that the frequent sets have entities often seen in training and the rare sets entities
 seldom or never seen. Here a conversation's score is the number of conversations that contain its rarest
@@ -48,8 +48,8 @@ def split(
 
     Args:
         conversations: each with entities.
-        share: of rare conversations, and of frequent ones.
-        seed: of ties and of the halves.
+        share: share of rare conversations, and of frequent ones.
+        seed: seed of ties and of the halves.
 
     Raises:
         ValueError: a conversation has no entities, or a number is out of its range.

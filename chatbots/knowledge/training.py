@@ -43,7 +43,7 @@ class TrainingSettings:
         patience: epochs without a lower perplexity after which the rate is halved.
         stop: epochs without a lower perplexity after which training ends.
         clip: largest norm of the gradient; 0 for none.
-        seed: of weights, order and dropout.
+        seed: seed of weights, order and dropout.
         checkpoint_every: steps between checkpoints; one more after each epoch.
         keep: newest checkpoints kept.
 
@@ -116,8 +116,8 @@ class Trainer(WordRun[TopicalChatConfig, TopicalChatModel]):
     Args:
         run: folder of its logs and checkpoints; training continues from the latest one.
         config: shape of the model.
-        vocabulary: of the corpus.
-        settings: of training.
+        vocabulary: vocabulary of the corpus.
+        settings: settings of training.
         train: batches to learn from.
         validation: batches that decide on the rate and the end.
         device: to compute on.

@@ -56,7 +56,7 @@ MOST = 16
 
 
 class Recorded:
-    """Runs a piece of work; on a GPU, records it the first time and replays it afterwards.
+    """Piece of work that a GPU records the first time and replays afterwards.
 
     Args:
         device: where the work computes.
@@ -112,7 +112,7 @@ class PackedLinear(nn.Module):
     Args:
         weight: (outputs, inputs).
         bias: (outputs,), or None.
-        dtype: of the product; inputs are rounded to it, outputs given back in the type of the inputs.
+        dtype: dtype of the product; inputs are rounded to it, outputs given back in the type of the inputs.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
@@ -138,7 +138,7 @@ class PackedEmbedding(nn.Module):
 
     Args:
         embedding: to replace.
-        dtype: of the product and of the scores.
+        dtype: dtype of the product and of the scores.
     """
 
     def __init__(self, embedding: SharedEmbedding, dtype: torch.dtype) -> None:
@@ -164,7 +164,7 @@ def pack(model: Meena, dtype: torch.dtype | None = None) -> Meena:
 
     Args:
         model: to be changed.
-        dtype: of the products; None: the fastest.
+        dtype: dtype of the products; None: the fastest.
 
     Returns:
         The model, for inference alone.

@@ -192,8 +192,8 @@ class EncoderAttention(nn.Module):
 
         Args:
             x: normed input of the new position, (n, d).
-            memory: of all contexts in the batch as from `decoding_state.new_memory`, (2, ≥ c, h, capacity,
-                e).
+            memory: memory of all contexts in the batch, as from `decoding_state.new_memory`,
+                (2, ≥ c, h, capacity, e).
             rows: with the context of each row.
 
         Returns:

@@ -164,7 +164,7 @@ class EvolvedDecoderBlock(nn.Module):
 
         Args:
             x: (n, d).
-            state: of this block; advanced by one position.
+            state: state of this block; advanced by one position.
             rows: positions and contexts of the rows.
 
         Returns:

@@ -40,7 +40,7 @@ def new_past(like: Tensor, *, rows: int, heads: int, positions: int, channels: i
         rows: most rows at once.
         heads: h.
         positions: most positions of a row.
-        channels: of each head, e.
+        channels: channels of each head, e.
 
     Returns:
         Zeros, (spans, 2, rows, heads, span, e).
@@ -96,7 +96,7 @@ class BlockState(Protocol):
         ...
 
     def context_tensors(self) -> Sequence[Tensor]:
-        """Tensors whose first axis is the context, the second its positions."""
+        """Tensors with contexts along the first axis and their positions along the second."""
         ...
 
 
@@ -165,7 +165,7 @@ class Rows:
         Args:
             past: inputs at earlier positions behind width - 1 zeros, (width - 1 + capacity, ≥ n, channels).
             x: the new ones, (n, channels).
-            width: of the convolution.
+            width: width of the convolution.
 
         Returns:
             (width, n, channels).

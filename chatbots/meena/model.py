@@ -250,7 +250,7 @@ def decoding_bytes(config: MeenaConfig, *, contexts: int, samples: int) -> int:
     Args:
         config: the model's shape; weights are not counted.
         contexts: at once.
-        samples: of each context, N.
+        samples: samples of each context, N.
 
     Returns:
         Bytes, computed without allocating them.
@@ -277,10 +277,10 @@ def save_checkpoint(
     """Write a checkpoint so that it is complete or absent; an older one of that name stays until then.
 
     Args:
-        folder: of the new checkpoint.
+        folder: folder of the new checkpoint.
         config: shape of the model.
         weights: its parameters by name.
-        tokenizer: of its training.
+        tokenizer: tokenizer of its training.
         training: tensors and plain values needed to resume.
 
     Raises:
@@ -297,7 +297,7 @@ def load_checkpoint(
 
     Args:
         folder: written by `save_checkpoint`.
-        device: of the model; default: the CPU.
+        device: device of the model; default: the CPU.
         dtype: type of the weights in memory.
 
     Raises:

@@ -188,7 +188,7 @@ class _Open:
 
 
 class SampleStream:
-    """Draws the samples of many contexts together, one token of each at every step.
+    """Samples of many contexts, drawn together: one token of each at every step.
 
     Contexts join whenever there is capacity, also while others are in progress; samples leave the batch when
     they end, and contexts when all their samples have ended. The random numbers of a context come from its

@@ -212,7 +212,7 @@ def chart(
         scores: from `read_scores`; other systems are left out.
         scales: the panels of scores with their axes; None: one for each score, over the range of its values.
         panels: their layout.
-        colours: of the lines in turn; each line also has its own mark.
+        colours: colours of the lines in turn; each line also has its own mark.
     """
     from matplotlib.figure import Figure
 

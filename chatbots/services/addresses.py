@@ -48,7 +48,7 @@ def check_address(host: str, address: str) -> None:
 
     Args:
         host: as in the URL, for the message.
-        address: of the host, as the system's resolver writes it.
+        address: address of the host, as the system's resolver writes it.
 
     Raises:
         ForbiddenAddressError: the address is neither.
@@ -144,7 +144,7 @@ def key_of_environment(variable: str, url: str) -> str:
 
     Args:
         variable: a name that begins with `TURNWISE_BOT_`.
-        url: of the service.
+        url: url of the service.
 
     Raises:
         MissingKeyError: the variable is not set here, holds no key, or is for another address.

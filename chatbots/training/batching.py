@@ -41,7 +41,7 @@ class EpochBatches(ABC, Generic[Batch]):
         """Yield the batches of one pass over all examples.
 
         Args:
-            number: of the epoch; each has its own order.
+            number: number of the epoch; each has its own order.
             skip: number of first batches to leave out.
         """
         order = np.random.default_rng((self.seed, number)).permutation(self.examples)

@@ -49,7 +49,7 @@ def write_checkpoint(
     """Write a checkpoint so that it is complete or absent; an older one of that name stays until then.
 
     Args:
-        folder: of the new checkpoint.
+        folder: folder of the new checkpoint.
         config: shape of the model.
         weights: its parameters by name.
         words: file name and content of its vocabulary or tokenizer.
@@ -85,7 +85,7 @@ def for_use(make: Callable[[], Model], folder: Path, *, device: torch.device | N
     Args:
         make: creates the model with any weights; called on the meta device, without memory.
         folder: a checkpoint.
-        device: of the model; default: the CPU.
+        device: device of the model; default: the CPU.
 
     Raises:
         CheckpointError: the weights are missing, cannot be read, or do not fit the model.
@@ -103,7 +103,7 @@ def write_folder(
 
     Args:
         folder: the new folder.
-        tensors: of each safetensors file, by its name.
+        tensors: tensors of each safetensors file, by its name.
         files: contents of the other files.
 
     Raises:
@@ -166,9 +166,9 @@ def read_config_of(kind: type[Config], folder: Path, name: str) -> Config:
     """Read the shape of the model in a folder.
 
     Args:
-        kind: of the configuration.
+        kind: kind of the configuration.
         folder: a checkpoint.
-        name: of the kind of model, for the error.
+        name: name of the kind of model, for the error.
 
     Raises:
         CheckpointError: there is no model, or it is of another kind.
@@ -184,7 +184,7 @@ def read_config_of(kind: type[Config], folder: Path, name: str) -> Config:
 
 @dataclass(frozen=True)
 class WordModelFiles(Generic[WordConfig, WordModel]):
-    """Reads the checkpoints of one kind of word-level model.
+    """Reader of the checkpoints of one kind of word-level model.
 
     Attributes:
         config_type: class of its configurations.
@@ -209,7 +209,7 @@ class WordModelFiles(Generic[WordConfig, WordModel]):
 
         Args:
             folder: written by `save_with_vocabulary`.
-            device: of the model; default: the CPU.
+            device: device of the model; default: the CPU.
 
         Raises:
             CheckpointError: files are missing, or configuration, weights and vocabulary do not fit together.

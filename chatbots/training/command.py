@@ -113,7 +113,7 @@ def print_preset(name: str, parts: Mapping[str, int], config: ModelConfig, **mor
     """Print a configuration with the parameters of its model, by part and in total, as JSON.
 
     Args:
-        name: of the configuration.
+        name: name of the configuration.
         parts: number of parameters by part, with "total".
         config: the configuration.
         **more: printed before the configuration.

@@ -54,7 +54,7 @@ def beam_search(step: Step, first: Tensor, width: int, length: int) -> list[list
     they are.
 
     Args:
-        step: of the model.
+        step: step of the model.
         first: states before the first word, (n, …).
         width: b.
         length: most words, the end included.
@@ -114,7 +114,7 @@ def sample(
     """Sample a reply for each first state, word by word from softmax(scores / temperature).
 
     Args:
-        step: of the model.
+        step: step of the model.
         first: states before the first word, (n, …).
         randoms: one generator for each; a reply depends only on its own.
         length: most words, the end included.

@@ -42,7 +42,7 @@ class CorpusError(ValueError):
         """Create the error for a corpus file that is missing or holds something else.
 
         Args:
-            path: of the file.
+            path: path of the file.
             error: raised by reading it.
             package: with the command that builds it.
         """
@@ -60,8 +60,8 @@ def load_arrays(path: Path, names: Sequence[str], package: str) -> dict[str, Any
     """Read arrays that `save_arrays` wrote.
 
     Args:
-        path: of the file.
-        names: of the arrays.
+        path: path of the file.
+        names: names of the arrays.
         package: with the command that builds the file, for the error.
 
     Raises:

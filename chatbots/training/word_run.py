@@ -44,7 +44,7 @@ class RunSettings(Protocol):
 
     Attributes:
         clip: largest norm of the gradient; 0 for none.
-        seed: of weights, order, draws and dropout.
+        seed: seed of weights, order, draws and dropout.
         keep: newest checkpoints kept; 0 keeps all.
     """
 
@@ -68,8 +68,8 @@ class WordRun(ABC, Generic[WordConfig, WordModel]):
         run: folder of its logs and checkpoints; training continues from the latest one.
         files: reader of its checkpoints.
         config: shape of the model.
-        vocabulary: of the corpus.
-        settings: of training.
+        vocabulary: vocabulary of the corpus.
+        settings: settings of training.
         device: to compute on.
         make_optimizer: creates the optimiser of the model's parameters.
 

@@ -36,7 +36,7 @@ class Generated:
         conversation: its conversation; responses of different conversations are independent.
         response: the generated text; None if only the likelihood is known.
         references: the real responses; empty if unknown.
-        log_likelihood: of the reference's tokens, including the end token, in nats; None if unknown.
+        log_likelihood: log-likelihood of the reference's tokens with the end token, in nats; None if unknown.
         tokens: number of these tokens; None exactly if `log_likelihood` is None.
         unknown: number of these tokens outside the system's vocabulary; None if unknown.
     """

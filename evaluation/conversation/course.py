@@ -23,7 +23,7 @@ class Repetition:
 
     Attributes:
         share: share of its turns that repeat an earlier turn of the conversation, in [0, 1].
-        interval: of the share, over conversations.
+        interval: interval of the share, over conversations.
         dialogues_affected: share of conversations with at least one such turn, in [0, 1].
         turns: number of bot turns.
         dialogues: number of conversations.

@@ -1,7 +1,8 @@
 """Question sets: what raters are asked, declared once for forms, validation, storage, statistics, exports.
 
-To add a set, write a file in `sets` with a `QuestionSet` and list it in `QUESTION_SETS`. Researchers declare
-sets as JSON (`QuestionSet.from_json`). Everything else follows from the declaration.
+To add a set, write a file in `sets` with a `QuestionSet`; here name it, with its translations, and list it in
+`QUESTION_SETS`. Researchers declare sets as JSON (`QuestionSet.from_json`). Everything else follows from the
+declaration.
 """
 
 from collections.abc import Callable, Mapping
@@ -153,5 +154,5 @@ def question_set(key: str, declared: Callable[[str], QuestionSet | None] | None 
     suggestion = f" Did you mean '{near[0]}'?" if near else ""
     raise UnknownQuestionSetError(
         f"No question set is declared as '{key}'.{suggestion} Declared: {', '.join(sorted(QUESTION_SETS))}. "
-        f"To add one, declare it in evaluation/questions."
+        f"To add one, declare it on the page Questions, or in evaluation/questions/sets."
     )

@@ -139,7 +139,7 @@ def _is_built(scale: Scale) -> Scale:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Holds if the earlier question was answered with any of these values, or with a list that has one."""
+    """Condition that an earlier question was answered with one of these values, or a list with one."""
 
     __pydantic_config__: ClassVar[ConfigDict] = PART
 
@@ -169,8 +169,8 @@ class Question:
         kind: how it is answered.
         choices: all answers, in the order shown; numbers in rising order. A scale has its points here without
             being told, a free text nothing.
-        scale: of a scale, its ends.
-        longest: of a free text, the most characters.
+        scale: ends of the scale, if it is one.
+        longest: most characters of a free text.
         required: whether a rater must answer it if it is asked.
         asked_if: asked only if this holds; None: always asked.
         otherwise: the answer that follows where the question is not asked (a response that is not sensible
@@ -314,7 +314,7 @@ class Example:
         response: what is judged; of a pair, the first; empty if the context itself is judged.
         answers: the right answers, as `check` takes them.
         why: the reason, in a sentence or two.
-        other: of a pair, the second response.
+        other: second response of a pair.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = PART

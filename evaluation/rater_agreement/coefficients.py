@@ -201,7 +201,7 @@ def alpha_coefficient(ratings: Ratings, metric: Metric | FloatArray = Metric.NOM
     """Alpha as a function of sums, for resampling: one row per unit with two ratings or more.
 
     Args:
-        ratings: of any units; those with one rating are left out.
+        ratings: ratings of any units; those with one rating are left out.
         metric: distance of two ratings, or a (values, values) table of distances, at least 0.
 
     Returns:

@@ -24,7 +24,7 @@ class TrueAnswers:
         posterior: (units, c) probability of each true answer of each unit; rows sum to 1.
         prevalence: (groups, c) share of each true answer in each group of units.
         confusion: (raters, c, c) probability that a rater answers the column where the row is true.
-        log_likelihood: of the ratings, at the end.
+        log_likelihood: log-likelihood of the ratings, at the end.
         iterations: EM steps taken.
         converged: whether the last step changed no posterior by more than the tolerance.
     """

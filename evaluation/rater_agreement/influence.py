@@ -83,7 +83,7 @@ class Parties:
             conversations and other people.
         kappa_sensible: Cohen's kappa of the chatter against the readers' strict majority, for sensible.
         kappa_specific: this kappa for specific.
-        kappa_intervals: of both kappas, resampling whole conversations.
+        kappa_intervals: intervals of both kappas, resampling whole conversations.
     """
 
     turns: int

@@ -178,7 +178,7 @@ def pair_cells(ratings: Ratings, first: int, second: int) -> IntArray:
     """Cells of the units that two raters share, in the table of their ratings.
 
     Args:
-        ratings: of any number of raters over c values.
+        ratings: ratings of any number of raters over c values.
         first: code of the rater of the rows.
         second: code of the rater of the columns.
 

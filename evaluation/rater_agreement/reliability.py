@@ -140,8 +140,8 @@ class Intraclass:
         agreement: ICC(2,1), ICC(A,1): the same raters, as a sample of others; rater bias is error.
         consistency: ICC(3,1), ICC(C,1): the same raters; rater bias does not count.
         of_means: ICC(2,k): agreement of the mean over these raters.
-        one_way_interval: of `one_way`.
-        consistency_interval: of `consistency`.
+        one_way_interval: interval of `one_way`.
+        consistency_interval: interval of `consistency`.
         units: number of units.
         raters: number of raters.
     """

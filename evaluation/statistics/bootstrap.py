@@ -111,7 +111,7 @@ def cluster_intervals(
         rng: seeded generator.
         resamples: at least 100.
         level: nominal coverage, in (0, 1).
-        method: of bootstrap.
+        method: method of bootstrap.
         cluster: the word for a cluster, for reasons.
 
     Returns:

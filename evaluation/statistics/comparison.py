@@ -47,7 +47,7 @@ class Comparison:
         second: name of the other.
         difference: score of the first minus score of the second, in [-1, 1]; `Undefined` if they are paired
             and have no context in common.
-        interval: of the difference, for this pair alone.
+        interval: interval of the difference, for this pair alone.
         p: two-sided p-value of the permutation test of "both bots are alike".
         p_holm: p-value after Holm's correction over all pairs compared together.
         paired: whether both were compared on the same contexts.
@@ -301,7 +301,7 @@ def paired(first: ArrayLike, second: ArrayLike, *, level: float) -> Paired | Und
     Args:
         first: (n,) a score of each rater; NaN: none.
         second: (n,) the other score of the same raters.
-        level: of the interval.
+        level: level of the interval.
 
     Returns:
         The difference; `Undefined` if fewer than two raters gave both scores, or all differ by the same.

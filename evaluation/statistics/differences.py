@@ -43,7 +43,7 @@ class Difference:
         difference: score of the first minus score of the second, each over all its labels.
         error: standard error of the difference.
         freedom: its degrees of freedom.
-        interval: of the difference, for this pair alone; 0 lies outside exactly if p < 1 - level.
+        interval: interval of the difference, for this pair alone; 0 lies outside exactly if p < 1 - level.
         p: two-sided p-value of "both score the same".
         p_holm: p-value after Holm's correction over all pairs compared together.
         pairs_compared: number of these pairs.

@@ -144,7 +144,7 @@ class Estimate:
         interval: within the scale; `method` is "logit t", "t" (without a scale) or "exact" (labels all
             alike).
         over: what the interval generalises to; None if there is no interval.
-        numbers: of clusters, raters, and pairs of both.
+        numbers: numbers of clusters, raters, and pairs of both.
         labels: number of labels.
         freedom: degrees of freedom of Student's t; 0 if it was not used.
     """

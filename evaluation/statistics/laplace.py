@@ -42,7 +42,7 @@ class Factor:
         """Make a factor with a level for each distinct code.
 
         Args:
-            name: what has the effects.
+            name: what the levels are, such as raters.
             codes: (n,) code of each cell; any numbers.
         """
         ids, level = np.unique(codes, return_inverse=True)

@@ -42,7 +42,7 @@ class OddsRatio:
         first: name of one system.
         second: name of the other.
         ratio: odds of the first over odds of the second; positive.
-        interval: of the ratio, by Student's t on its logarithm.
+        interval: interval of the ratio, by Student's t on its logarithm.
         p: two-sided p-value of "the ratio is 1".
     """
 

@@ -159,7 +159,7 @@ class Strengths:
         intervals: by bot, the interval of its strength.
         tie_tendency: log of Davidson's tie parameter; `Undefined` if no judgment is a tie.
         over: what the intervals generalise to; None if there are none.
-        numbers: of clusters, raters, and pairs of both.
+        numbers: numbers of clusters, raters, and pairs of both.
         level: nominal coverage of the intervals.
     """
 

@@ -96,7 +96,7 @@ def power_of(
         difference: as a share in (0, 1]; 3 points are 0.03.
         deviation: standard deviation of a conversation's score, as a share, above 0.
         level: 1 minus the error rate of the two-sided test, in (0, 1).
-        correlation: of both bots' scores in the same context, in [-1, 1); None where they share none.
+        correlation: correlation of both bots' scores in a context, in [-1, 1); None where they share none.
 
     Returns:
         A probability in (0, 1), by the noncentral t.
@@ -139,7 +139,7 @@ def difference_seen(
         deviation: standard deviation of the score between conversations, as a share, above 0.
         power: wanted probability to see it, in (0, 1).
         level: nominal coverage of the interval that must exclude zero, in (0, 1).
-        correlation: of both bots' scores in the same context, in [-1, 1); None where they share none.
+        correlation: correlation of both bots' scores in a context, in [-1, 1); None where they share none.
 
     Returns:
         A share in (0, 1], to a relative error of 1/10,000; `Undefined` if not even 1 would be seen.

@@ -89,7 +89,7 @@ def ssa_by_turn(labels: Labels, unit: Unit = Unit.LABEL) -> dict[Hashable, dict[
     """SSA per bot at each turn position.
 
     Args:
-        labels: of any number of bots.
+        labels: labels of any number of bots.
         unit: as in `ssa`.
 
     Returns:
@@ -293,7 +293,7 @@ def estimates(
         unit: the unit that counts once.
         over: what to resample. "conversations": generalises to other conversations with the same raters;
             "raters": to other raters of the same conversations; needs `Unit.LABEL`.
-        method: of the bootstrap over conversations or over raters, see `bootstrap.cluster_interval`.
+        method: method of the bootstrap over conversations or over raters, see `bootstrap.cluster_interval`.
         resamples: number of resamples.
         level: nominal coverage.
 

@@ -138,7 +138,7 @@ _RULES = (
 
 
 class Redactor:
-    """Replaces given texts by marks, wherever they occur as whole words, in upper or lower case."""
+    """Redactor that replaces given texts by marks where they occur as whole words, in any case."""
 
     def __init__(self, redacted: dict[str, Kind]) -> None:
         """Take the texts to replace, with their kinds."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from chatbots.base import Context, Kind
+from chatbots.hosting.response_checks import is_blank
 from chatbots.local_files import PACKAGE
 from chatbots.registry import REGISTRY, Registry, describe, registered_names
 
@@ -78,5 +79,7 @@ def test_the_example_on_the_bots_page_works(monkeypatch):
     exec(compile(source, "docs/bots.md", "exec"), {"__name__": "docs_example"})
 
     parrot = registry.create_bot("parrot", {"times": 2})
-    assert parrot.respond([Context.from_texts(["Hi"])])[0].text == "Hi Hi"
+    assert parrot.respond([Context.from_texts(["Hi"])])[0].text == "You said: Hi Hi"
+    [blank] = parrot.respond([Context.from_texts(["\x1b"])])
+    assert not is_blank(blank.text)
     assert "parrot" not in REGISTRY.registered_names()

@@ -2,12 +2,14 @@
 
 import ast
 import gettext
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 
+from turnwise.crowd.panels import panels
 from turnwise.project import worker_catalogs
 
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
@@ -24,6 +26,17 @@ def test_a_catalog_is_current_and_whole(language: str) -> None:
 
     assert worker_catalogs.missing(worker_catalogs.catalog_of(language)) == []
     assert written == kept
+
+
+def test_the_texts_of_every_panel_are_for_workers() -> None:
+    """A panel's file has any name: what it says to workers must not stay English because of it."""
+    folder = worker_catalogs.SOURCES / "crowd/panels"
+    files = {Path(inspect.getfile(type(each))) for each in panels()}
+    found = {path for pattern in worker_catalogs.MODULES for path in worker_catalogs.SOURCES.glob(pattern)}
+
+    assert len(files) > 2
+    assert files <= found - {worker_catalogs.SOURCES / name for name in worker_catalogs.STAFF_MODULES}
+    assert any((folder / "clickworker.py").match(f"*/{pattern}") for pattern in worker_catalogs.MODULES)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

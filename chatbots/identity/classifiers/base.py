@@ -24,7 +24,7 @@ class IntentClassifier(Protocol):
     """The protocol of classifiers; any class with this method can be used."""
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """(n, 3): of each text, the probabilities of `LABELS`; each row sums to 1."""
+        """Probabilities of `LABELS` for each text, (n, 3); each row sums to 1."""
         ...
 
 
@@ -53,7 +53,7 @@ class TrainableClassifier(ABC):
 
     @abstractmethod
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """(n, 3): of each text, the probabilities of `LABELS`; each row sums to 1."""
+        """Probabilities of `LABELS` for each text, (n, 3); each row sums to 1."""
 
     @abstractmethod
     def _save(self, folder: Path) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from chatbots.identity.labels import LABELS, Label
 
 
 class Guess(TrainableClassifier):
-    """Draws each text's label from the shares of the training labels, by a hash of the text and the seed."""
+    """Baseline that draws labels with the training labels' shares, by a hash of the text and the seed."""
 
     kind = "random"
 

@@ -50,15 +50,15 @@ class Encoder(TrainableClassifier):
 
         Args:
             texts: n of them.
-            labels: of each.
-            seed: of the order, the dropout and the new last layer.
+            labels: label of each text.
+            seed: seed of the order, the dropout and the new last layer.
             model: folder of the encoder; None for the packaged one.
             epochs: passes over all texts.
             batch: texts of a step.
             learning_rate: the peak after the warm-up; it then falls linearly to 0.
             warmup: steps in which it rises from 0.
             device: as PyTorch names it.
-            settings: of other classifiers; ignored.
+            settings: settings of other classifiers; ignored.
         """
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 

@@ -30,7 +30,7 @@ def fit(
         rows: (n, v).
         labels: (n,) from 0 to classes - 1.
         classes: number of labels.
-        strength: of the data against the penalty, above 0.
+        strength: strength of the data against the penalty, above 0.
 
     Returns:
         Weights (v, classes) and intercepts (classes,).
@@ -146,11 +146,11 @@ class Ngrams(TrainableClassifier):
 
         Args:
             texts: n of them.
-            labels: of each.
-            seed: of classifiers that draw.
-            strength: of the data against the penalty on the weights, above 0.
+            labels: label of each text.
+            seed: seed of classifiers that draw.
+            strength: strength of the data against the penalty on the weights, above 0.
             buckets: columns into which n-grams are hashed.
-            settings: of other classifiers; ignored.
+            settings: settings of other classifiers; ignored.
         """
         features = HashedNgrams(buckets, WORDS, CHARACTERS)
         weights, bias = fit(features(texts), numbers_of(labels), len(LABELS), strength=strength)

@@ -45,7 +45,7 @@ class GrammarError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in a row, punctuation marks among them."""
+    """Sequence of words and punctuation marks."""
 
     words: tuple[str, ...]
 
@@ -80,7 +80,7 @@ class Rule:
     Attributes:
         name: by which other rules refer to it.
         choices: at least one.
-        category: of its strings, one of `CATEGORIES`; None if it sets none.
+        category: category of its strings, one of `CATEGORIES`; None if it sets none.
         whole: True if all choices go into each split.
     """
 

@@ -36,7 +36,7 @@ class _Production:
 
 
 class _Tokens:
-    """Passes words to the parser in place of its lexer."""
+    """Adapter that passes words to the parser in place of its lexer."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = words
@@ -46,7 +46,7 @@ class _Tokens:
 
 
 class Recogniser:
-    """Finds the roots of a grammar that derive a text. Thread-safe; stores no text.
+    """Parser that finds the roots of a grammar that derive a text. Thread-safe; stores no text.
 
     Args:
         grammar: without variants of words; None: the shipped one.

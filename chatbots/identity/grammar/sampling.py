@@ -1,4 +1,4 @@
-"""Draws strings from a grammar, with variants of words, and divides a grammar into splits.
+"""Draw strings from a grammar, with variants of words, and divide a grammar into splits.
 
 Variants of words are how people spell, shorten and drop them. A file of modifiers has one line per word or
 pair of words:
@@ -123,7 +123,7 @@ def partitioned(grammar: Grammar, seed: int = 0) -> dict[Split, Grammar]:
 
     Args:
         grammar: undivided.
-        seed: of the keyed hash that orders a rule's choices; the same seed gives the same division.
+        seed: seed of the keyed hash that orders a rule's choices; the same seed gives the same division.
     """
     divided = {rule.name: _divided(rule, seed) for rule in grammar.rules.values()}
     return {
@@ -184,8 +184,8 @@ class Sample:
 
     Attributes:
         text: lower case, without outer spaces, not empty.
-        label: of the root it was drawn from.
-        category: of the guide, from the first rule in the derivation that has one.
+        label: label of the root it was drawn from.
+        category: category of the guide, from the first rule in the derivation that has one.
         split: the split whose grammar it was drawn from.
     """
 
@@ -196,7 +196,7 @@ class Sample:
 
 
 class Sampler:
-    """Draws from one grammar.
+    """Sampler of one grammar.
 
     Args:
         grammar: to draw from.
@@ -238,7 +238,7 @@ def sample(
 
     Args:
         counts: wanted number for each label and split.
-        seed: of the drawing; the division into splits does not depend on it.
+        seed: seed of the drawing; the division into splits does not depend on it.
         grammar: None: the shipped one.
         with_variants: True to vary words by the modifiers.
 
@@ -281,7 +281,7 @@ def by_shares(count: int, shares: Mapping[str, float]) -> dict[Split, int]:
 
     Args:
         count: at least 0.
-        shares: of each split, in [0, 1]; they sum to 1.
+        shares: shares of each split, in [0, 1]; they sum to 1.
     """
     rounded = {Split(name): round(count * share) for name, share in shares.items()}
     first = next(iter(rounded))

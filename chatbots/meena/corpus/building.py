@@ -83,7 +83,7 @@ class Corpus:
     Args:
         folder: where it is built.
         parts: its input files; their names, without folders, must differ.
-        settings: of the build.
+        settings: settings of the build.
 
     Raises:
         CorpusError: two parts have the same name, or the folder was begun with other settings.
@@ -221,7 +221,7 @@ class FilteredTree(NamedTuple):
 
 
 class PartEncoder:
-    """Converts trees to turns of tokens, and counts what it removes.
+    """Encoder of trees to turns of tokens; counts what it removes.
 
     Args:
         tokenizer: splits texts into subwords.

@@ -1,4 +1,4 @@
-"""Reads JSON Lines into message trees, one at a time.
+"""Read JSON Lines into message trees, one at a time.
 
 A line is a message (`id`, `parent`, `author`, `text`) or a whole conversation (`turns`: texts, or objects
 with `text`). `"context": true` marks messages that are answered but never learnt as responses, such as a
@@ -25,7 +25,7 @@ class Message(NamedTuple):
     """One node of a tree.
 
     Attributes:
-        text: of the message.
+        text: text of the message.
         author: its writer; empty if unknown.
         parent: index in the tree of the message it answers; -1 at the root.
         context_only: True if it must not be learnt as a response.

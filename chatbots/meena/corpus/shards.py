@@ -36,10 +36,10 @@ class Pair(NamedTuple):
 
 
 class ShardWriter:
-    """Writes one shard; it appears under its name only when complete.
+    """Writer of one shard, which appears under its name only when complete.
 
     Args:
-        folder: of the new shard; an existing one is replaced.
+        folder: folder of the new shard; an existing one is replaced.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -66,7 +66,7 @@ class ShardWriter:
 
         Args:
             turns: subwords of each turn.
-            parents: of each turn, within the tree; -1 at a root.
+            parents: parent of each turn, within the tree; -1 at a root.
             context_only: for each turn, True if it must not be learnt as a response; by default none.
         """
         lengths = [len(turn) for turn in turns]

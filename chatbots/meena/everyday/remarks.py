@@ -60,7 +60,7 @@ class Echo(NamedTuple):
 
     Attributes:
         text: begins in small letters, but for names.
-        when: of a clause, "past", "future" or "now"; "thing" if it is no clause.
+        when: tense of a clause, "past", "future" or "now"; "thing" if it is no clause.
     """
 
     text: str

@@ -98,7 +98,7 @@ class Listener:
         """Find the first rule that fits a line and the bot's turn before it; None without one.
 
         Args:
-            line: of the person.
+            line: line of the person.
             before: the bot's last turn; "" if there is none.
             topics: True to try rules that know only a word of the line.
         """

@@ -271,7 +271,7 @@ class Conversation:
         return self._answer(self.open)
 
     def _subject(self) -> tuple[str, str]:
-        """Start a new subject of the person."""
+        """Let the person start a new subject."""
         nodes = [node for node in self.nodes.values() if node.opened() and node.name != ANYTIME]
         (node,) = self.chance.choices(nodes, [node.weight for node in nodes])
         led = self.open is None and self.asked and self.chance.random() < LED_OVER

@@ -80,7 +80,7 @@ class Batches:
         positions: most positions of a batch, padding and contexts included: n · (s + t).
         seed: fixes the order of every epoch.
         ranks: processes that share each epoch.
-        rank: of this process among them.
+        rank: rank of this process among them.
         workers: processes that prepare batches of `epoch` in advance; 0: prepared on demand.
         pinned: True to prepare them in memory from which a GPU copies without the CPU.
     """
@@ -98,7 +98,7 @@ class Batches:
         """Yield the batches of one pass over all pairs; every rank gets as many.
 
         Args:
-            number: of the epoch; each has its own order.
+            number: number of the epoch; each has its own order.
             skip: number of first batches to leave out, without building them.
         """
         random = np.random.default_rng((self.seed, number))

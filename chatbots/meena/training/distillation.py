@@ -30,8 +30,8 @@ def soft_loss(scores: Tensor, taught: Tensor, targets: Tensor, temperature: floa
     The factor T² keeps the size of its gradient beside that of the likelihood, whatever T is.
 
     Args:
-        scores: of the student, before softmax, (n, t, v).
-        taught: of the teacher, (n, t, v); no gradient flows into it.
+        scores: scores of the student, before softmax, (n, t, v).
+        taught: scores of the teacher, (n, t, v); no gradient flows into it.
         targets: tokens, (n, t); padding is not compared.
         temperature: T, above 0; the larger, the more the unlikely tokens count.
 
@@ -54,9 +54,9 @@ class Teacher:
     """A trained model whose probabilities the student learns.
 
     Args:
-        folder: of the model.
+        folder: folder of the model.
         config: shape of the student.
-        tokenizer: of the student's corpus.
+        tokenizer: tokenizer of the student's corpus.
         device: to compute on.
 
     Raises:

@@ -63,11 +63,11 @@ class Trainer:
     Args:
         run: folder of its log and checkpoints; training continues from the latest one.
         config: shape of the model.
-        tokenizer: of the corpus.
-        settings: of training.
+        tokenizer: tokenizer of the corpus.
+        settings: settings of training.
         train: batches to learn from.
         heldout: batches to measure on.
-        device: of this process.
+        device: device of this process.
         teacher: a further model to learn from, as the settings say; None: the pairs alone.
         begin_with: a checkpoint with the first weights of a new run; ignored by a resumed run.
 

@@ -92,9 +92,9 @@ def empty_state(parameter: Tensor, size: torch.Size, dtype: torch.dtype) -> Tens
     """Allocate this process's share of a state of the optimiser.
 
     Args:
-        parameter: of the state, sharded or not.
-        size: of the whole state, which may have fewer axes; sharded if its first one is the parameter's.
-        dtype: of the state.
+        parameter: parameter of the state, sharded or not.
+        size: size of the whole state, which may have fewer axes; sharded if its first one is the parameter's.
+        dtype: dtype of the state.
     """
     if not isinstance(parameter, DTensor):
         return torch.empty(size, dtype=dtype, device=parameter.device)
@@ -115,7 +115,7 @@ def gather_over_processes(value: Tensor, device: torch.device, ranks: int) -> li
     """Collect every process's value, in order of rank, on the CPU.
 
     Args:
-        value: of the same shape everywhere.
+        value: tensor of the same shape on every process.
         device: on which the processes exchange tensors.
         ranks: number of processes.
     """

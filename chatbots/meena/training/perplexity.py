@@ -50,7 +50,7 @@ def perplexity(model: nn.Module, batches: Iterable[Batch], device: torch.device)
     Args:
         model: a `Meena`; it is set back to training if it was.
         batches: held-out pairs.
-        device: of the model.
+        device: device of the model.
 
     Raises:
         ValueError: there is no token to measure, or the likelihoods are not finite.
@@ -70,7 +70,7 @@ def shards_for(data: Path, tokenizer: Tokenizer) -> Iterator[list[Shard]]:
 
     Args:
         data: a part of a corpus (`…/heldout`), or a file of JSON Lines, which is used without filters.
-        tokenizer: of the measured model.
+        tokenizer: tokenizer of the measured model.
 
     Raises:
         ValueError: the corpus has another tokenizer, or the data holds no pair.

@@ -67,7 +67,7 @@ def normalised(gradient: Tensor, state: dict[str, Any], *, decay: float) -> Tens
     writing tensors as large as the weights takes most of a step of the optimiser.
 
     Args:
-        gradient: of one parameter.
+        gradient: gradient of one parameter.
         state: stores the means.
         decay: weight of the stored mean, in [0, 1).
 
@@ -130,7 +130,7 @@ def inverse_square_root(rate: float) -> Schedule:
     """The paper's schedule: constant for 10,000 steps, then falling with the inverse square root of the step.
 
     Args:
-        rate: of the first steps; 0.01 in the paper.
+        rate: rate of the first steps; 0.01 in the paper.
     """
     return lambda step: rate * min(1.0, math.sqrt(CONSTANT_STEPS / (step + 1)))
 
@@ -157,7 +157,7 @@ class TrainingSettings:
         accumulation: batches per update and process.
         precision: type of activations and matrix products; weights stay float32.
         clip: largest norm of the gradient; 0 for none.
-        seed: of weights, order and dropout.
+        seed: seed of weights, order and dropout.
         validate_every: steps between measurements on held-out pairs.
         checkpoint_every: steps between checkpoints.
         keep: newest checkpoints kept; 0 keeps all.

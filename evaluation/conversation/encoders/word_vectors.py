@@ -27,7 +27,7 @@ def parts(word: str) -> list[str]:
 
 
 class Glove:
-    """Vectors from a table, with the words in a list of the same order."""
+    """Vectors from a table, and the list of its words in the same order."""
 
     def __init__(self, index: Path, vectors: Path, name: str) -> None:
         self.name = name

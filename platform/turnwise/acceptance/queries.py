@@ -55,7 +55,7 @@ def count_by_state(study: Study) -> dict[str, int]:
 
 
 def review_rows(dialogues: QuerySet[Dialogue], limits: Mapping[str, float | None]) -> list[ReviewRow]:
-    """These conversations with their measures; a page of them, not all."""
+    """Conversations of one page of the list, with their measures."""
     annotations = Label.objects.filter(question_set=TOPICAL_CHAT_OWN.key).exclude(party="reader")
     wholes = Label.objects.filter(question_set=TOPICAL_CHAT_CONVERSATION.key).exclude(party="reader")
     annotated = Prefetch("labels", queryset=annotations, to_attr="annotations")

@@ -24,7 +24,7 @@ DONE_ONCE_IT_LEADS_ON = frozenset({"accounts:password", "accounts:sign_in"})
 
 
 class AuditLogMiddleware(MiddlewareMixin):
-    """Records successful changes; refused requests and invalid forms are not recorded."""
+    """Middleware that records successful changes; refused requests and invalid forms are not recorded."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         match = request.resolver_match

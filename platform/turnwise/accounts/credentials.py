@@ -22,7 +22,7 @@ from turnwise.accounts.models import ApiToken, User
 
 
 class DistinctCharactersValidator:
-    """Refuses passwords of few different characters, such as aaaaaaaaaaaa."""
+    """Validator that refuses passwords of few different characters, such as aaaaaaaaaaaa."""
 
     def __init__(self, fewest: int = 5) -> None:
         self._fewest = fewest

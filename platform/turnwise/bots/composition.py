@@ -75,7 +75,7 @@ def pinned(adapter: str, settings: Settings, *, by: User | None, of: Bot | None 
     """Settings with a revision for each registered bot inside; the newest if none is given.
 
     Args:
-        adapter: of the bot.
+        adapter: adapter of the bot.
         settings: as entered.
         by: the person, who may not choose private bots of others; None: the installation itself.
         of: the bot that is changed; it may keep the bots that it has.

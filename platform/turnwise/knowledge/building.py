@@ -124,7 +124,7 @@ def leads(lead: str) -> tuple[str, str]:
 
 @dataclass
 class Articles:
-    """Builds articles of a base with these entities."""
+    """Builder of the articles of a base with these entities."""
 
     entities: Sequence[EntityRow]
 

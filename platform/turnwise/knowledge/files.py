@@ -112,7 +112,7 @@ def _unsafe() -> Unsafe | None:
 
 
 class _Reader:
-    """Reads a file part by part and collects every problem with its place."""
+    """Reader of a file, part by part; collects every problem with its position."""
 
     def __init__(self, found: Mapping[str, Any], built: Built) -> None:
         self.found, self.built = found, built

@@ -24,7 +24,7 @@ def answers(out: Any, *errors: int, status: int = 200, has_body: bool = False) -
     Args:
         out: schema of the successful response.
         errors: error statuses besides 401, which every call may return.
-        status: of the successful response.
+        status: status of the successful response.
         has_body: whether the call reads a body, which may be no JSON (400), too long (413) or invalid (422).
     """
     of_body = {400, 413, 422} if has_body else set()

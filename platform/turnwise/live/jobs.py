@@ -99,7 +99,7 @@ class ChunkedJob:
     """Chunks of one kind of work, each a job for the row's key.
 
     Attributes:
-        name: of the kind of work.
+        name: name of the kind of work.
         lock: kind of the advisory lock under which one process works on a row.
     """
 

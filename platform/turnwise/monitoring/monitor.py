@@ -57,7 +57,7 @@ class Monitor:
     Attributes:
         stages: stages of the funnel, in order.
         stopped: (turns or items done, number of people) of people who stopped amid the work.
-        bots: of the study.
+        bots: bots of the study.
         faults: the newest ones.
         judged_in: median seconds from seeing something to its answer; None where nothing is timed.
         spend: what it costs, by the ledger; None where nothing is paid.

@@ -43,7 +43,7 @@ class RefusedBodyError(Exception):
 
 
 class BoundedBodies:
-    """Refuses requests whose body is too large, too slow, or too much together with others."""
+    """Middleware that refuses bodies that are too large, too slow, or too much with all others."""
 
     def __init__(self, inner: ASGI3Application) -> None:
         self._inner = inner
@@ -123,7 +123,7 @@ REASON = (
 
 
 class SameOrigin:
-    """Refuses WebSockets from pages of other sites, which browsers would open with our cookies.
+    """Middleware that refuses WebSockets from pages of other sites; browsers send our cookies with them.
 
     A client that sends no Origin is no browser page, and carries only cookies that it was given.
     """
@@ -172,7 +172,7 @@ MOST_IDLE = 8
 
 
 class ReusedThreads:
-    """Runs each request on its own thread, reusing the one that became free last.
+    """Middleware that runs each request on its own thread, reusing the one that became free last.
 
     Django begins a thread and a connection for each request; a session of PostgreSQL that knows no table
     yet takes longer than all the queries of most pages.

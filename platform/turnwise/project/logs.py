@@ -1,4 +1,4 @@
-"""Keeps the log readable in an outage: one line per cause and interval, and how many more there were."""
+"""Keep the log readable in an outage: one line per cause and interval, with the number of others."""
 
 import copy
 import logging
@@ -19,7 +19,7 @@ VARYING = re.compile(r"0x[0-9a-f]+|[0-9a-f-]{32,36}|\d+")
 
 
 class OneLine(logging.Formatter):
-    """Writes a record in one line, without a traceback if PostgreSQL or Redis is down."""
+    """Formatter that writes a record in one line, without a traceback if PostgreSQL or Redis is down."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line; the record stays as it is, for other handlers."""
@@ -36,7 +36,7 @@ class OneLine(logging.Formatter):
 
 
 class OncePerInterval(logging.Filter):
-    """Lets the first record of a cause through; of the others of its interval, only their number is told.
+    """Filter that passes the first record of a cause and interval, and counts the others.
 
     A cause is a logger with what it says before values are filled in, and the service that is down or the
     class of the error.

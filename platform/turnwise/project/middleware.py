@@ -58,7 +58,7 @@ CHECK_FIRST = (
 
 
 class WaitForPostgreSQL(MiddlewareMixin):
-    """Makes pages late when PostgreSQL restarts, instead of failing them.
+    """Middleware by which pages are late instead of failing when PostgreSQL restarts.
 
     A page begins once PostgreSQL accepts connections. If the connection is lost while a page is made, the
     page is made again: pages that only read, and all pages of workers, where sending twice is safe.
@@ -185,7 +185,7 @@ NULL_CHARACTER_WORDS = {
 
 
 class NoNulls(MiddlewareMixin):
-    """Refuses null characters in the query and in forms, in words, before any view hands them on."""
+    """Middleware that refuses null characters in the query and in forms, before a view reads them."""
 
     def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
         # What the API is sent is JSON, which it reads and checks by itself (api.py).

@@ -13,7 +13,7 @@ from turnwise.tasks.urls import websocket_urlpatterns as of_tasks
 
 
 class Lifespan:
-    """Serves sockets and pages immediately, and loads the bots in the background."""
+    """Lifespan that serves sockets and pages immediately, and loads the bots in the background."""
 
     async def __call__(
         self, scope: LifespanScope, receive: ASGIReceiveCallable, send: ASGISendCallable

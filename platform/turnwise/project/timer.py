@@ -1,6 +1,6 @@
-"""Celery as the timer (beat) sees it: the schedule and the broker but none of the apps.
+"""Celery app of the timer (beat): the schedule and the broker, without the Django apps.
 
-It sends names of jobs and runs none, so it needs no Django set-up and a third of the memory.
+The timer only sends names of jobs, so it needs no Django set-up and uses a third of the memory.
 """
 
 import logging.config

@@ -27,8 +27,8 @@ TEMPLATES = settings.ROOT / "templates"
 
 MODULES = (
     "accounts/limits.py", "contexts/tables.py", "crowd/entry/arrival_views.py", "crowd/entry/practice.py",
-    "crowd/entry/worker_views.py", "crowd/models/*.py", "crowd/panels/[_abml]*.py",
-    "crowd/panels/prolific.py", "crowd/refusals.py", "crowd/running/limits.py",
+    "crowd/entry/worker_views.py", "crowd/models/*.py", "crowd/panels/*.py",
+    "crowd/refusals.py", "crowd/running/limits.py",
     "dialogues/progress.py", "dialogues/reading_material.py", "dialogues/turn_taking.py",
     "judging/queue/queued_task.py", "judging/queue/rater_session.py", "judging/queue/services.py",
     "judging/queue/training.py", "live/frames.py", "privacy/participant_views.py", "privacy/stored_data.py",
@@ -38,6 +38,11 @@ MODULES = (
     "tasks/*/training_views.py", "tasks/*/views.py", "tasks/*/worker_page.py",
 )  # fmt: skip
 """Modules with texts for workers."""
+STAFF_MODULES = (
+    "crowd/panels/panel_views.py",
+    "crowd/panels/study_panels.py",
+)
+"""Modules among these whose texts are only for researchers."""
 STAFF_ONLY = frozenset(
     {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
     | {"ProlificApi", "api_account"}
@@ -120,7 +125,8 @@ def _of_scripts() -> Iterator[tuple[str, Text]]:
 
 
 def _of_modules() -> Iterator[tuple[str, Text]]:
-    for path in sorted({path for pattern in MODULES for path in SOURCES.glob(pattern)}):
+    paths = {path for pattern in MODULES for path in SOURCES.glob(pattern)}
+    for path in sorted(paths - {SOURCES / name for name in STAFF_MODULES}):
         for text in _in_code(ast.parse(path.read_text())):
             yield f"platform/turnwise/{path.relative_to(SOURCES)}", text
 

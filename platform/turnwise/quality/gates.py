@@ -36,7 +36,7 @@ def blocked() -> EntryRefusedError:
 
 
 class BlockGate(gates.Gate):
-    """Refuses workers whom the study's owner has blocked."""
+    """Gate that refuses workers whom the study's owner has blocked."""
 
     @override
     def refuse(self, worker: Worker, study: Study) -> None:
@@ -45,7 +45,7 @@ class BlockGate(gates.Gate):
 
 
 class QualificationGate(gates.Gate):
-    """Sends workers to the study's qualification test first, and refuses those who failed it."""
+    """Gate that sends workers to the study's qualification test first, and refuses those who failed it."""
 
     @override
     def refuse(self, worker: Worker, study: Study) -> None:

@@ -126,7 +126,7 @@ def _answers(ask: Ask, answers: object) -> dict[str, Answer]:
 
 
 class QuestionnaireGate(gates.Gate):
-    """Sends participants to their due questionnaires, before the work and before the last page."""
+    """Gate that sends participants to their due questionnaires, before the work and before the last page."""
 
     @override
     def first(self, participation: Participation) -> str:

@@ -153,7 +153,7 @@ class Editor:
         yield "headline", self.headline.label
 
     def _path_of(self, error: DeclarationError) -> str:
-        """The path of the innermost field or row that an error of a declaration is about; "": of none."""
+        """Path of the innermost field or row that an error of a declaration is about, or empty."""
         path = re.sub(r"\[(\d+)\]", r".\1", error.field.partition(",")[0])
         if path.startswith("translations"):
             codes = [each.code.strip() for each in self.draft.languages]

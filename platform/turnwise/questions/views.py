@@ -57,7 +57,7 @@ def researcher_set(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 @login_required
 def questions(request: HttpRequest, key: str) -> HttpResponse:
-    """One version of a set, or a set that comes with Turnwise, as it stands."""
+    """Show one version of a set, or a set that comes with Turnwise."""
     _refuse_unreadable(request, key)
     version = SetVersion.objects.filter(key=key).select_related("own_set", "made_by").first()
     is_listed = version is not None and sets_of(request.user).filter(pk=version.own_set_id).exists()

@@ -1,4 +1,4 @@
-"""Compares a report with the injected effects and describes each result in a sentence. Pure."""
+"""Compare a report with the injected effects and describe each result in a sentence. Pure."""
 
 import math
 from collections import Counter

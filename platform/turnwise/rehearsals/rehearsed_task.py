@@ -60,13 +60,13 @@ def capacity_for(items: Mapping[str, int], *, raters: int, batch_size: int, work
     """Choose the number of items and the batch size, so that each item gets all its raters.
 
     Args:
-        items: number of the study's items by language; none is 0.
+        items: number of the study's items by language; each above 0.
         raters: different workers who judge each item.
         batch_size: most items for one worker.
         workers: simulated workers of all kinds.
 
     Raises:
-        TooFewError: fewer workers of a language stay to the end than an item needs raters.
+        TooFewWorkersError: fewer workers of a language stay to the end than an item needs raters.
     """
     if _staying(workers, items) < raters:
         enough = next(more for more in count(workers) if _staying(more, items) >= raters)

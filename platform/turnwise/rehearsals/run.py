@@ -1,4 +1,4 @@
-"""Runs a rehearsal from its first worker to its last finding, and records the progress for its page."""
+"""Run a rehearsal from its first worker to its last finding, and record the progress for its page."""
 
 import asyncio
 import re

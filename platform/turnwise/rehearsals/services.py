@@ -1,4 +1,4 @@
-"""Creates, stores and deletes rehearsals. A rehearsal is a copy of its study with its own data."""
+"""Create, store and delete rehearsals. A rehearsal is a copy of its study with its own data."""
 
 from django.db import transaction
 from django.db.models import QuerySet

@@ -1,4 +1,4 @@
-"""Checks that a text written by a worker can be a person's response to a context."""
+"""Check that a text written by a worker can be a person's response to a context."""
 
 import re
 from collections.abc import Iterable, Sequence

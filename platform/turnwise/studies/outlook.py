@@ -46,7 +46,7 @@ class PlannedStudy:
         tells: what the result can show.
         samples: independent observations of each compared system, such as conversations or contexts; for
             side-by-side comparisons the number of pairs of each two systems.
-        turns: of all conversations together, where bots alone talk.
+        turns: turns of all conversations together, where bots alone talk.
     """
 
     unit: Unit
@@ -86,14 +86,14 @@ class Outlook:
         people: number of workers.
         hours: working time of all workers.
         cost: pay of all workers; None without pay.
-        currency: of the cost.
+        currency: currency of the cost.
         tells: what its result can show.
         deviations: the smallest true difference of two systems detected with a power of 80 % at 95 %,
             in standard deviations between conversations, or contexts; None if there are no two, or too few.
         points: this difference in points of the score, if a publication reports the spread of conversations;
             of a preference, the distance from 50 %.
         as_in: the title of that publication's protocol.
-        turns: of all conversations, where bots alone talk.
+        turns: turns of all conversations, where bots alone talk.
     """
 
     unit: Unit
@@ -149,8 +149,8 @@ def outlook(
     Args:
         planned: size of the study.
         minutes: working time of each worker.
-        pay: of each worker.
-        currency: of the pay.
+        pay: pay of each worker.
+        currency: currency of the pay.
         question_set: key of the question set with which the report begins.
     """
     deviations, points, as_in = None, None, ""

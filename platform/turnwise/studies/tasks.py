@@ -84,7 +84,7 @@ class EditingPage(Protocol):
     """The forms of one task, as the pages for new and edited studies use them: `studies.forms.StudyPage`.
 
     Attributes:
-        template: of the page.
+        template: template of the page.
     """
 
     template: ClassVar[str]
@@ -126,7 +126,7 @@ class StudyTask(ABC):
         together: how many people do it with each other.
         can_recur: whether the same person may take part in a study more than once.
         manual: page of the manual that explains it.
-        namespace: of the addresses of its pages.
+        namespace: namespace of the addresses of its pages.
         stages: the stages of its studies, in order; `REHEARSE` only if it has rehearsals.
         asks: default asks of a new study; empty if it asks nothing.
         may_ask: possible respondents and subjects of its asks, apart from asks about the people themselves.
@@ -197,7 +197,7 @@ class StudyTask(ABC):
         """Size of a study that is being planned; None if its form does not determine it.
 
         Args:
-            study: as it is stored; None of a new one.
+            study: as it is stored; None for a new study.
             sent: values of the task's own form fields, by name.
             wanted: conversations with each bot that is chosen.
         """
@@ -256,7 +256,7 @@ def register(task: type[T]) -> type[T]:
     """
     declared = {name for base in task.__mro__ for name in getattr(base, "__annotations__", ())}
     if missing := sorted(name for name in declared if not hasattr(task, name)):
-        raise TypeError(f"{task.__name__} does not say its {', '.join(missing)}.")
+        raise TypeError(f"{task.__name__} lacks {', '.join(missing)}. Its base classes explain them.")
     register_help(task.manual, namespace=task.namespace)
     _TASKS[task.key] = task()
     add_key(task.key, task.order)
@@ -279,7 +279,7 @@ def task_named(key: str) -> StudyTask:
 
 
 def copied_row(row: Model | None) -> Any:
-    """A plan with the same settings for another study, not saved yet; None of none."""
+    """Unsaved copy of a plan for another study; None if there is no plan."""
     if row is None:
         return None
     fields = [f for f in row._meta.concrete_fields if f.editable and not f.primary_key and f.name != "study"]

@@ -1,4 +1,4 @@
-"""Finds the parts of every task by their names: a folder with a `task.py` is a task."""
+"""Find the parts of every task by their names: a folder with a `task.py` is a task."""
 
 from collections.abc import Iterator
 from importlib import import_module

@@ -28,12 +28,12 @@ class Preview:
 
     Attributes:
         conversations: that would come in.
-        turns: of these.
+        turns: turns of these conversations.
         labels: given elsewhere, that come with them.
         joined: turns that would be joined to the one before, because the same speaker went on.
         speakers: by name, their turns, in order of appearance.
         first: a few conversations.
-        rated: of a file of ratings, the conversations that it rates, each with its line.
+        rated: conversations that a file of ratings rates, each with its line.
         rates: whether it is such a file, also where none of its ratings can come in.
         problems: the first of them, in the order of the file.
         problem_count: all of them.

@@ -55,7 +55,7 @@ def upload(
     Args:
         study: that it is for.
         file: the conversations.
-        name: of the file.
+        name: name of the file.
         by: who uploads it.
         beside: a second file of reading sets, kept after the first.
         now: when; now if not given.
@@ -259,7 +259,7 @@ def ask_for(
         draft_id: the upload.
         systems: by speaker, the title of the system that they are; empty for a person.
         scripted_opening: whether first turns are scripted, so that nobody judges them.
-        language: of the conversations, one of the study; may be left out where that has one only.
+        language: language of the conversations, one of the study; may be left out where that has one only.
         parts: number of parts in the preview, for the progress.
         now: when; now if not given.
 

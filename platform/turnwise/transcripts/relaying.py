@@ -33,7 +33,7 @@ MOST_LINES = 400
 
 
 def parsed(text: str) -> list[tuple[bool, str]]:
-    """(spoken by the human?, text) of each turn.
+    """Pairs (is the speaker the human, text) of the turns.
 
     With lines such as “You: Hi!” the two names used most are the speakers, and other lines go on with the
     turn before. Without names, lines alternate, beginning with the human.
@@ -153,10 +153,10 @@ def add_turn(dialogue_id: int, *, position: int, text: str, now: datetime | None
 def replace_turns(
     dialogue_id: int, turns: Sequence[tuple[bool, str]], *, now: datetime | None = None
 ) -> None:
-    """Put these turns, (spoken by the human?, text), in place of all that was saved.
+    """Replace all saved turns by these pairs (is the speaker the human, text).
 
     Raises:
-        RelayRefusedError: the chatbot would speak first, or a turn or the whole is too long.
+        RelayRefusedError: the chatbot would speak first, or a turn or the conversation is too long.
     """
     dialogue = _locked(dialogue_id)
     _refuse_ended(dialogue)

@@ -83,11 +83,11 @@ def import_file(
     Args:
         study: that it is for.
         file: the conversations.
-        name: of the file.
+        name: name of the file.
         format_key: in which it is.
         systems: by speaker, the title of the system that they are; empty for a person.
         scripted_opening: whether first turns are scripted, so that nobody judges them.
-        language: of the conversations, one of the study; may be left out where that has one only.
+        language: language of the conversations, one of the study; may be left out where that has one only.
 
     Raises:
         ImportRefusedError: nothing can come in, or a conversation would have nothing to judge.
@@ -151,11 +151,11 @@ def _batches(found: Iterator[Checked | Rated | Problem]) -> Iterator[list[Checke
 
 @dataclass
 class _Writer:
-    """Writes conversations as open dialogues with their seats and turns, some at a time.
+    """Writer of conversations as open dialogues with their seats and turns, some at a time.
 
     Attributes:
         in_others: how many conversations were left out, because they are in another language.
-        why: of one of these, how that is known.
+        why: how that is known of one of these.
     """
 
     record: TranscriptImport

@@ -105,7 +105,7 @@ class Costs(NamedTuple):
 
     Attributes:
         each: costs of studies that run or owe pay; the first ones.
-        totals: of all studies that are not archived.
+        totals: totals of all studies that are not archived.
     """
 
     each: list[Cost]

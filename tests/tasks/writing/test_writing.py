@@ -485,3 +485,14 @@ async def test_each_text_has_its_time(make_writing: MakeWriting) -> None:
     assert wanda.step_due_at
     assert wanda.step_due_at > before
     await tab.closed()
+
+
+@pytest.mark.django_db
+def test_the_studys_page_says_how_many_responses_are_planned(
+    make_writing: MakeWriting, rex: User, sign_in: SignIn
+) -> None:
+    study = make_writing()
+    planned = study.writing.context_version.size * study.writing.responses_per_context
+    write(begin(study))
+
+    assert f"1 of {planned}</span>" in sign_in(rex).get(study.get_absolute_url()).content.decode()

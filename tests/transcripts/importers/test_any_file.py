@@ -1,6 +1,7 @@
 """What holds for every format: no file crashes a reader, and what comes out can be stored."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -68,6 +69,16 @@ def test_every_format_is_told_from_the_others() -> None:
     assert guessed("Lorem ipsum\ndolor") == ""
     assert guessed("\x1f\x8b packed\r\x00 file\n") == ""
     assert set(keys) == set(FORMATS)
+
+
+def test_a_loose_format_is_guessed_after_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the names of their modules are: most lines of a chat have a colon."""
+    strict = replace(FORMATS["jsonl"], key="zz-chat", looks_like=lambda head: head.startswith("28/11, 10:02"))
+    monkeypatch.setitem(FORMATS, "zz-chat", strict)
+    chat = "28/11, 10:02 - Ada: Hello!\n28/11, 10:03 - Bot: Hi.\n"
+
+    assert FORMATS["transcript"].looks_like(chat)
+    assert guessed(chat) == "zz-chat"
 
 
 def test_the_line_of_a_byte_that_is_no_utf_8_is_told(read: Read) -> None:

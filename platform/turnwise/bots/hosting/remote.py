@@ -55,7 +55,7 @@ _ERRORS: dict[str, type[HostingError]] = {
 
 
 class Outbox:
-    """Sends items to channels, in as few messages as it can."""
+    """Queue that sends items to channels in as few messages as possible."""
 
     def __init__(self, kind: str, **heading: str) -> None:
         """Set the type and further fields of all messages."""
@@ -86,7 +86,7 @@ class Outbox:
 
 
 class BotClient:
-    """Sends requests of one event loop to bots in other processes, and dispatches the answers."""
+    """Client of one event loop for bots in other processes: sends requests and dispatches the answers."""
 
     def __init__(self, channel: str) -> None:
         """Receive answers on `channel`, a new channel of the layer."""

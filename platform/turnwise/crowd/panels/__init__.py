@@ -22,11 +22,17 @@ __all__ = [
     "Arrival",
     "Panel",
     "ReturnPath",
-    "arrival_of",
+    "arrival_from_link",
+    "arrival_of_participation",
+    "check_settings",
+    "is_preview",
+    "load_signed_arrival",
     "panel_of",
-    "panel_values",
     "panels",
-    "taken_by",
+    "panels_of",
+    "plain_link_arrival",
+    "return_path",
+    "sign_arrival",
 ]
 
 _PANELS: dict[str, Panel] = {

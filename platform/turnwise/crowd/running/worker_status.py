@@ -155,7 +155,7 @@ class Watched(Protocol):
 
 
 class _Watch:
-    """Checks the open pages of one event loop every second, while there are any."""
+    """Watch over the open pages of one event loop: checks them every second."""
 
     def __init__(self) -> None:
         self.pages: set[Watched] = set()

@@ -1,4 +1,4 @@
--- A tab of this seat's person is open; how it stands with the person opposite.
+-- Record that a tab of this seat's person is open; return the state of the conversation and of the partner.
 CREATE OR REPLACE FUNCTION dialogues_come(
     the_dialogue bigint, the_seat integer,
     OUT turns integer, OUT due_0 integer[], OUT due_1 integer[], OUT ended boolean, OUT closing boolean,

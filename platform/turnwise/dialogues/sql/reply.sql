@@ -1,4 +1,4 @@
--- The turn of a bot at this position. If there is one already, that first one stays.
+-- Save a bot's turn at this position. If there is a turn already, it stays.
 CREATE OR REPLACE FUNCTION dialogues_reply(
     the_dialogue bigint, the_position integer, the_text text,
     the_due_0 integer[], the_due_1 integer[],

@@ -1,4 +1,4 @@
--- The turn of a person: saved if it is their turn, it fits, and nothing that they have to annotate first is due.
+-- Save a person's turn if it is their turn, there are turns left, and no annotation is due before it.
 CREATE OR REPLACE FUNCTION dialogues_say(
     the_dialogue bigint, the_seat integer, the_room integer, the_text text, the_key uuid,
     the_due_0 integer[], the_due_1 integer[],

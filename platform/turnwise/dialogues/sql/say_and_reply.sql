@@ -1,4 +1,4 @@
--- A person's turn at this position with the reply of a bot that answered at once: both, or neither.
+-- Save a person's turn at this position together with the bot's immediate reply: both or neither.
 CREATE OR REPLACE FUNCTION dialogues_say_and_reply(
     the_dialogue bigint, the_position integer, the_text text, the_key uuid, the_reply text,
     the_due_0 integer[], the_due_1 integer[],

@@ -1,6 +1,6 @@
--- An article of a version that fewer than so many conversations of a study have, drawn by the seed, taken once more;
--- with all that two people are given of it, and the configurations of the version. No row if there is none, or if
--- another conversation took its last place at the same moment.
+-- Take an article for a conversation, drawn by the seed from those that fewer than `the_most` conversations of the
+-- study use. Return what the two people are given of it, and the configurations of the version. There is no row if all are
+-- used up, or if another conversation took the last use at the same moment.
 CREATE OR REPLACE FUNCTION dialogues_take_article(
     the_study bigint, the_version bigint, the_seed bigint, the_most integer
 ) RETURNS TABLE (article bigint, headline text, sections text[], entities jsonb, configurations text)

@@ -233,7 +233,7 @@ def select_turns(
     Args:
         study: the judging study.
         source: the study with the conversations, live or imported.
-        language: of these conversations; workers who read it get them.
+        language: language of these conversations; workers who read it get them.
         conversations: number of conversations in a reproducible random sample; None: all.
         seed: determines the sample.
 

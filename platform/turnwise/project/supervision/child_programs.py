@@ -116,7 +116,7 @@ class Program:
 
 @dataclass
 class Watch:
-    """Starts a service again when it has died: at once, and if it keeps dying, after doubling pauses."""
+    """Watch that restarts a service when it has died: immediately at first, then with exponential backoff."""
 
     service: Service
     say: Callable[[str], None]

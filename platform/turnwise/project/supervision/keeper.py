@@ -48,7 +48,7 @@ class Copies:
 
 
 class Restarted:
-    """Starts a new process each time, on systems where forked copies are not safe (all but Linux)."""
+    """Keeper that starts a new process each time, where forked copies are not safe (all but Linux)."""
 
     process: Child | None = None
 

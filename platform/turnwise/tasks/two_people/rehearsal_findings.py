@@ -1,4 +1,4 @@
-"""Compares a study's pages and report with the conversations of simulated workers."""
+"""Compare a study's pages and report with the conversations of simulated workers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

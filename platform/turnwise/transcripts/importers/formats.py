@@ -172,18 +172,22 @@ class Format:
         looks_like: whether the first kilobytes of a file look like this format.
         read: yields conversations, or ratings of some, and problems; raises UnreadableError where it cannot
             go on.
+        is_loose: True if files of other formats may look like this one as well; it is guessed last.
     """
 
     key: str
     title: str
     looks_like: Callable[[str], bool]
     read: Reader
+    is_loose: bool = False
 
 
 FORMATS: dict[str, Format] = {}
 
 
-def importer(key: str, *, title: str, looks_like: Callable[[str], bool]) -> Callable[[Reader], Reader]:
+def importer(
+    key: str, *, title: str, looks_like: Callable[[str], bool], is_loose: bool = False
+) -> Callable[[Reader], Reader]:
     """Register a reader under this key.
 
     Raises:
@@ -193,13 +197,14 @@ def importer(key: str, *, title: str, looks_like: Callable[[str], bool]) -> Call
     def register(read: Reader) -> Reader:
         if key in FORMATS:
             raise ValueError(f"Two importers are called '{key}'. Give one of them another key.")
-        FORMATS[key] = Format(key, title, looks_like, read)
+        FORMATS[key] = Format(key, title, looks_like, read, is_loose)
         return read
 
     return register
 
 
 def guessed(head: str) -> str:
-    """Key of the first format that the beginning of a file looks like; "" if it looks like none."""
+    """Key of a format that the beginning of a file looks like, loose ones last; "" if there is none."""
     head = head.removeprefix("\ufeff").lstrip()
-    return next((key for key, each in FORMATS.items() if each.looks_like(head)), "")
+    by_looseness = sorted(FORMATS.values(), key=lambda each: each.is_loose)
+    return next((each.key for each in by_looseness if each.looks_like(head)), "")

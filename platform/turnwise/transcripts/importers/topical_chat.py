@@ -151,7 +151,7 @@ def _is_reading_set(value: object) -> bool:
 def _conversation(
     id_: str, line: int, value: Any, sets: Mapping[str, tuple[int, Any]]
 ) -> Iterator[Conversation | Problem]:
-    """Yield what is missing in a conversation, then the conversation; or the problem that excludes it."""
+    """Yield each problem of a conversation, then the conversation; or the one problem that excludes it."""
     content = value.get("content") if isinstance(value, dict) else None
     if not isinstance(content, list):
         yield Problem(line, f"“{id_[:60]}” has no list “content”.")

@@ -51,7 +51,12 @@ def _looks_like(head: str) -> bool:
     return len(first) == 2 and all(map(turn_of, first)) and not head.startswith(("{", "["))
 
 
-@importer("transcript", title="Published transcripts (“Meena Conversation 1”)", looks_like=_looks_like)
+@importer(
+    "transcript",
+    title="Published transcripts (“Meena Conversation 1”)",
+    looks_like=_looks_like,
+    is_loose=True,
+)
 def read(source: Source) -> Iterator[Conversation | Problem]:
     """Conversations under their headings; without any heading the file is one conversation.
 
