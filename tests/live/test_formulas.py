@@ -77,7 +77,7 @@ def test_what_cannot_be_rendered_stands_as_written(formula: str) -> None:
         (r"\frac{1}{2}", "<mfrac><mn>1</mn><mn>2</mn></mfrac>"),
         ("x^2", "<msup><mi>x</mi><mn>2</mn></msup>"),
         (r"\sqrt[3]{x}", "<mroot><mi>x</mi><mn>3</mn></mroot>"),
-        (r"\mathbb{R}", "<mi>ℝ</mi>"),
+        (r"\mathbb{R}", "<mi>\N{DOUBLE-STRUCK CAPITAL R}</mi>"),
         (r"\text{for all } n", "<mtext>for all"),
         (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", "<mtd><mn>4</mn></mtd>"),
         (r"\begin{array}{cc}a&b\end{array}", "<mi>b</mi>"),

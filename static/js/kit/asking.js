@@ -22,6 +22,7 @@ import { Attention } from "./attention.js";
 import { gettext } from "./gettext.js";
 import { HeldBack } from "./held_back.js";
 import { QuestionView } from "./question.js";
+import { ReadingAlong } from "./reading_along.js";
 import { EndInSight } from "./sight.js";
 
 /** @type {WeakMap<Question[], FullQuestion[]>} */
@@ -56,6 +57,9 @@ export class Asking {
     this.heldBack = new HeldBack();
     this.attention = new Attention(() => page.changed());
     this.sight = new EndInSight(dock, (subject) => this.attention.read(subject));
+    this.along = new ReadingAlong(dock, this.sight);
+    /** Whether an answer was tried before the text was read: the page then says why none counts. */
+    this.wasEarly = false;
     this.shownKey = "";
     /** @type {QuestionView | null} */
     this.view = null;
@@ -181,6 +185,10 @@ export class Asking {
     this.attention.ask(asked?.subject ?? null, asked?.question.key);
     this.dock.dataset.keys = this.attention.mayPress ? "count" : "wait";
     this.place.inert = asked === null;
+    const isUnread = asked !== null && !this.attention.isRead(asked.subject);
+    this.wasEarly &&= isUnread;
+    this.dock.dataset.early = String(this.wasEarly);
+    this.along.show(isUnread && this.dock.dataset.mode !== "both" ? asked.subject : null);
     if (!asked) return void (this.shownKey = "");
     const { subject, question } = asked;
     const shown = JSON.stringify([subject, question.key, this.change !== null]);
@@ -191,7 +199,7 @@ export class Asking {
       this.shownKey = shown;
       if (hadFocus) this.focus();
     }
-    this.view?.show(this.answersOf(subject)?.[question.key], this.attention.mayClick);
+    this.view?.show(this.answersOf(subject)?.[question.key], this.attention.mayClick, isUnread);
   }
 
   /**
@@ -222,7 +230,9 @@ export class Asking {
   readOn() {
     const { asked } = this;
     if (!asked || this.attention.isRead(asked.subject)) return false;
+    this.wasEarly = true;
     this.sight.readOn(asked.subject);
+    this.page.changed();
     return true;
   }
 

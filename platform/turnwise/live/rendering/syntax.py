@@ -1,4 +1,4 @@
-"""Rules for markdown-it beyond CommonMark: formulas, pictures, tables without loss, headings of the right level."""
+"""Rules for markdown-it beyond CommonMark: formulas, pictures, complete tables, levels of headings."""
 
 import re
 from typing import Any
