@@ -13,7 +13,10 @@ export class Waiting {
   /** @param {{mayEnd: boolean, onEnd: () => void}} options  mayEnd: no person writes the reply */
   constructor({ mayEnd, onEnd }) {
     this.mayEnd = mayEnd;
+    // Looked up once: at the end of the work they leave the page.
     this.card = byId("waiting");
+    this.time = byId("thinking-time");
+    this.text = byId("waiting-text");
     this.end = byId("waiting-end");
     this.end.addEventListener("click", onEnd);
     /** @type {number | null} */
@@ -31,9 +34,9 @@ export class Waiting {
     const seconds = this.since === null ? 0 : Math.floor((performance.now() - this.since) / SECOND_MS);
     const isUnusual = seconds >= UNUSUAL_SECONDS;
     // For the eyes only: screen readers hear once that it takes long.
-    setText(byId("thinking-time"), isUnusual ? ngettext("%(n)s second", "%(n)s seconds", seconds) : "");
+    setText(this.time, isUnusual ? ngettext("%(n)s second", "%(n)s seconds", seconds) : "");
     setText(
-      byId("waiting-text"),
+      this.text,
       isUnusual ? gettext("This takes longer than usual. Your message is saved: you can wait, or come back to this page later.") : "",
     );
     this.end.hidden = !this.mayEnd || seconds < TOO_LONG_SECONDS;

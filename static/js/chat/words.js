@@ -51,7 +51,8 @@ export function progressInWords({ count, asks }) {
  */
 export function hintOf({ known, isOpen, outbox, hasLostMarks }, { asking: { asked, attention, wasEarly }, mode }, composer) {
   if (mode === "ask" && asked) {
-    if (!attention.isRead(asked.subject)) return wasEarly ? whyLocked() : gettext("Read the reply to the end, then answer.");
+    if (wasEarly) return whyLocked();
+    if (!attention.isRead(asked.subject)) return gettext("Read the reply to the end, then answer.");
     if (partsOf(asked.subject).position === null) return gettext("About the whole conversation. Scroll up to read it again.");
     if (!composer.text) return gettext("You can change your answer later.");
     return hasKeyboard() ? gettext("What you have written is kept; Esc goes back to it.") : gettext("What you have written is kept.");

@@ -250,9 +250,10 @@ export class Judging {
     if (current === null) return progress && this.isAll ? this.obstacle || overText(progress) : "";
     const isRead = this.asking.attention.isRead(current);
     const isJudged = this.asking.isJudged(current);
+    if (this.asking.wasEarly) return whyLocked();
     if (isRead && isJudged) return gettext("You have judged this one: answer again to change it.");
     const other = !isJudged && this.isOtherwise(current) ? gettext("Other questions from here on.") : "";
-    return [other, isRead ? "" : this.asking.wasEarly ? whyLocked() : gettext("Read to the end, then answer.")].filter(Boolean).join(" ");
+    return [other, isRead ? "" : gettext("Read to the end, then answer.")].filter(Boolean).join(" ");
   }
 
   /** Whether something else is asked about an item than about the one before it. @param {string} item */

@@ -25,6 +25,8 @@ import { QuestionView } from "./question.js";
 import { ReadingAlong } from "./reading_along.js";
 import { EndInSight } from "./sight.js";
 
+const EXPLAINED_MS = 6000;
+
 /** @type {WeakMap<Question[], FullQuestion[]>} */
 const completed = new WeakMap();
 
@@ -60,6 +62,8 @@ export class Asking {
     this.along = new ReadingAlong(dock, this.sight);
     /** Whether an answer was tried before the text was read: the page then says why none counts. */
     this.wasEarly = false;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.explaining = undefined;
     this.shownKey = "";
     /** @type {QuestionView | null} */
     this.view = null;
@@ -135,6 +139,7 @@ export class Asking {
     const { asked } = this;
     if (!asked || asked.question.key !== key || !this.attention.mayClick) return;
     const { subject } = asked;
+    this.wasEarly = false;
     const undo = this.undoing(subject);
     const questions = this.questionsOf(subject);
     const answers = withAnswer(questions, asked.answers, key, answer);
@@ -186,7 +191,6 @@ export class Asking {
     this.dock.dataset.keys = this.attention.mayPress ? "count" : "wait";
     this.place.inert = asked === null;
     const isUnread = asked !== null && !this.attention.isRead(asked.subject);
-    this.wasEarly &&= isUnread;
     this.dock.dataset.early = String(this.wasEarly);
     this.along.show(isUnread && this.dock.dataset.mode !== "both" ? asked.subject : null);
     if (!asked) return void (this.shownKey = "");
@@ -230,10 +234,22 @@ export class Asking {
   readOn() {
     const { asked } = this;
     if (!asked || this.attention.isRead(asked.subject)) return false;
-    this.wasEarly = true;
     this.sight.readOn(asked.subject);
-    this.page.changed();
+    this.explain();
     return true;
+  }
+
+  /** Say for a moment why the answer did not count; by then the scroll may have opened the answers. */
+  explain() {
+    this.wasEarly = true;
+    clearTimeout(this.explaining);
+    this.explaining = setTimeout(() => this.forgetEarly(), EXPLAINED_MS);
+    this.page.changed();
+  }
+
+  forgetEarly() {
+    this.wasEarly = false;
+    this.page.changed();
   }
 
   /** A key came too early: on in the text, or to the question where the dock scrolls with the page. */
