@@ -143,7 +143,7 @@ class Finder {
     if (!row || !key) throw new Error("The pattern of a row has no field for its bot.");
     key.value = value;
     total.value = String(Number(total.value) + 1);
-    row.dataset.formatted = String(bot.formatted);
+    row.setAttribute("data-formatted", String(bot.formatted));
     list.append(row);
     return row.querySelector("input[type=checkbox]");
   }

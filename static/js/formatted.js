@@ -1,7 +1,7 @@
 /** A new study shows Markdown formatted once a bot behind a service is chosen, unless the researcher decides otherwise. */
 
 const box = document.getElementById("id_markdown");
-const told = document.getElementById("markdown-told");
+const note = document.getElementById("markdown-told");
 
 if (box instanceof HTMLInputElement) {
   let isDecided = false;
@@ -10,7 +10,7 @@ if (box instanceof HTMLInputElement) {
     if (isDecided) return;
     const chosen = document.querySelector(".bot-row[data-formatted='true'] input[name$='-chosen']:checked");
     box.checked = chosen !== null;
-    if (told) told.hidden = !chosen;
+    if (note) note.hidden = !chosen;
   };
   document.addEventListener("input", ({ target }) => target !== box && update());
   update();

@@ -78,7 +78,7 @@ def test_what_cannot_be_rendered_stands_as_written(formula: str) -> None:
         ("x^2", "<msup><mi>x</mi><mn>2</mn></msup>"),
         (r"\sqrt[3]{x}", "<mroot><mi>x</mi><mn>3</mn></mroot>"),
         (r"\mathbb{R}", "<mi>\N{DOUBLE-STRUCK CAPITAL R}</mi>"),
-        (r"\text{for all } n", "<mtext>for all"),
+        (r"\text{for all } n", "<mtext>for\N{NO-BREAK SPACE}all\N{NO-BREAK SPACE}</mtext>"),
         (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", "<mtd><mn>4</mn></mtd>"),
         (r"\begin{array}{cc}a&b\end{array}", "<mi>b</mi>"),
         (r"\begin{align}a&=b\\[6pt]c&=d\end{align}", '<mtd class="math-right"><mi>c</mi></mtd>'),

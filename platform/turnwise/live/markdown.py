@@ -61,7 +61,8 @@ def _renderer() -> MarkdownIt:
     made.disable(["html_block", "html_inline", "image", "reference", "entity"])
     made.validateLink = lambda url: url.lower().startswith(tuple(f"{name}:" for name in _SCHEMES))  # type: ignore[method-assign]  # its documented way
     # Addresses stay as written.
-    made.normalizeLink = made.normalizeLinkText = lambda url: url  # type: ignore[method-assign]
+    made.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    made.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
     add_syntax(made)
     for name, rule in _RENDER_RULES.items():
         made.add_render_rule(name, lambda _, tokens, at, *_rest, rule=rule: rule(tokens[at]))
