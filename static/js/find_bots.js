@@ -8,7 +8,7 @@ import { gettext, ngettext } from "./kit/gettext.js";
 
 const PAUSE_MS = 150;
 
-/** @typedef {{ pk: number, name: string, title: string }} Bot */
+/** @typedef {{ pk: number, name: string, title: string, formatted: boolean }} Bot */
 
 class Finder {
   /** @param {HTMLElement} box */
@@ -143,6 +143,7 @@ class Finder {
     if (!row || !key) throw new Error("The pattern of a row has no field for its bot.");
     key.value = value;
     total.value = String(Number(total.value) + 1);
+    row.setAttribute("data-formatted", String(bot.formatted));
     list.append(row);
     return row.querySelector("input[type=checkbox]");
   }

@@ -4,7 +4,7 @@ import { byId, make, NO_TEXT } from "./kit/dom.js";
 import { gettext, ngettext } from "./kit/gettext.js";
 
 /**
- * @typedef {{text: string, candidates: {text: string, score: number}[], usage: {completion: number | null}, outcome: string, model: string, remarks: string[], latency_ms: number, version_name: string}} Reply
+ * @typedef {{text: string, candidates: {text: string, score: number}[], usage: {completion: number | null}, outcome: string, model: string, remarks: string[], unformatted: boolean, latency_ms: number, version_name: string}} Reply
  */
 
 const form = /** @type {HTMLFormElement} */ (byId("say"));
@@ -73,6 +73,7 @@ function about(reply) {
   const outcome = reply.outcome === "complete" ? "" : reply.outcome.replace("_", " ");
   const facts = make("p", { class: "small soft" }, [`${reply.latency_ms}\u00a0ms`, tokens, outcome, reply.model, reply.version_name].filter(Boolean).join(", "));
   for (const remark of reply.remarks) facts.append(make("br"), remark);
+  if (reply.unformatted) facts.append(make("br"), make("strong", {}, gettext("This reply has marks of Markdown. Workers see the marks themselves, unless the study shows Markdown in replies.")));
   if (!reply.candidates.length) return facts;
   const rows = reply.candidates.map(({ text, score }) =>
     make("tr", {}, make("td", {}, text), make("td", { class: "nowrap" }, score.toPrecision(4))),

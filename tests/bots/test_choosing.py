@@ -68,7 +68,10 @@ def test_a_search_finds_what_one_may_choose_by_title_or_name(
     one = client.get("/bots/found/?find=OT+03").json()
     all_of_them = client.get("/bots/found/?find=bot-").json()
 
-    assert one == {"bots": [{"pk": many[3].pk, "name": "bot-03", "title": "Bot 03"}], "unlisted": 0}
+    assert one == {
+        "bots": [{"pk": many[3].pk, "name": "bot-03", "title": "Bot 03", "formatted": False}],
+        "unlisted": 0,
+    }
     assert (len(all_of_them["bots"]), all_of_them["unlisted"]) == (MOST_FOUND, MANY - 1 - MOST_FOUND)
     assert client.get("/bots/found/?find=secret").json() == {"bots": [], "unlisted": 0}
 

@@ -365,6 +365,29 @@ def test_a_trial_shows_the_reply_with_its_candidates_and_stores_nothing(
     assert body["version"] == rexs_bot.versions.get().pk
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("reply", "markdown", "warns"),
+    [
+        ("**Yes**, and `no`.", False, True),
+        ("**Yes**, and `no`.", True, False),
+        ("| a |\n|---|\n| b |", False, True),
+        ("Yes: 2 * 3 * 4 costs $5 or $6.", False, False),
+    ],
+)
+def test_a_trial_warns_of_markdown_that_workers_see_as_written(
+    reply: str, markdown: bool, warns: bool, make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
+    study = make_study(script={"replies": [reply]}, markdown=markdown)
+    bot = study.study_bots.get().bot
+
+    response = sign_in(rex).post(
+        f"/bots/{bot.name}/try/reply/", json.dumps({"turns": ["Hi"]}), "application/json"
+    )
+
+    assert response.json()["unformatted"] is warns
+
+
 @pytest.mark.parametrize(
     ("sent", "said"),
     [

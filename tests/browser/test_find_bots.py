@@ -1,6 +1,7 @@
 """A bot that a form does not list is found by a part of its name, by keyboard alone."""
 
 import pytest
+from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit
@@ -8,6 +9,7 @@ from tests.browser.test_staff_pages import PASSWORD, sign_in
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotRevision
 from turnwise.bots.search import MOST_OFFERED
+from turnwise.bots.services import register_bot
 from turnwise.studies.models import StudyBot
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -31,6 +33,26 @@ def many(rex: User) -> list[Bot]:
     )
     BotRevision.objects.bulk_create(BotRevision(bot=bot, number=1, configuration=REPLIES) for bot in bots)
     return bots
+
+
+async def test_a_bot_behind_a_service_has_its_markdown_shown_formatted(visit: Visit, rex: User) -> None:
+    service = {"base_url": "https://api.example.org/v1", "model": "m", "api_key": "sesame"}
+    for name, adapter, configuration in (("plain", "scripted", REPLIES), ("served", "openai-chat", service)):
+        await sync_to_async(register_bot)(
+            name=name, title=name.title(), adapter=adapter, configuration=configuration, owner=rex
+        )
+    visitor = await visit()
+    page = visitor.page
+    await sign_in(visitor, "/studies/new/?task=conversation")
+    formatted = page.locator("#id_markdown")
+
+    await page.get_by_label("Plain", exact=True).check()
+    await expect(formatted).not_to_be_checked()
+    await page.get_by_label("Served", exact=True).check()
+    await expect(formatted).to_be_checked()
+    await expect(page.locator("#markdown-told")).to_be_visible()
+    await page.get_by_label("Served", exact=True).uncheck()
+    await expect(formatted).not_to_be_checked()
 
 
 @pytest.mark.parametrize("width", [1280, 320])

@@ -30,7 +30,8 @@ for week in range(52): print("{"x" * 60}")
 async def assert_formatted(visitor: Visitor) -> None:
     page = visitor.page
     shown = page.locator(".prose").last
-    await expect(shown.locator("strong")).to_have_text(["Plan", "Two"])
+    await expect(shown.get_by_role("heading", level=2)).to_have_text("Plan")
+    await expect(shown.locator("strong")).to_have_text("Two")
     await expect(shown.locator("li")).to_have_count(2)
     await expect(shown.locator("pre")).to_contain_text("range(52)")
     await expect(shown.locator("a")).to_have_attribute("rel", "nofollow noopener noreferrer ugc")

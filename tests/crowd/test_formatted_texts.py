@@ -28,7 +28,7 @@ and **another**
 - <script>alert("planted")</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)>
 """
 SHOWN = (
-    "<p><strong>Please read</strong></p>",
+    "<h2>Please read</h2>",
     "<p>One line<br>\nand <strong>another</strong></p>",
     f'<li><a href="https://a.org" {LINK}>here</a></li>',
     "&lt;script&gt;",

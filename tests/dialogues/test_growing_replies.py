@@ -139,6 +139,22 @@ async def test_a_second_tab_and_a_reload_show_the_text_so_far(
     assert await stored(dialogue) == ["Hi!", "Tell me a story", REPLY]
 
 
+@pytest.mark.parametrize("display", [ReplyDisplay.AS_IT_COMES, ReplyDisplay.FIXED_PACE])
+async def test_no_more_is_shown_than_the_study_stores(
+    make_study: MakeStudy, open_tab: OpenTab, display: ReplyDisplay
+) -> None:
+    dialogue, tab = await opened(
+        make_study, open_tab, reply_display=display, reply_pace=400, max_reply_chars=200
+    )
+    page = Page(tab)
+    await ask(tab)
+
+    await page.until("bot_turn")
+
+    assert max(map(len, page.texts)) <= 200
+    assert (await stored(dialogue))[-1] == REPLY[:200]
+
+
 async def test_a_reply_is_stored_once_though_nobody_watches(make_study: MakeStudy, open_tab: OpenTab) -> None:
     dialogue, tab = await opened(make_study, open_tab)
     await ask(tab)
@@ -181,6 +197,7 @@ async def test_a_stopped_reply_keeps_what_was_shown(
     assert final["progress"]["unlabelled"] == [2]
     turn = await Turn.objects.select_related("bot_version__bot").aget(dialogue=dialogue, position=2)
     assert turn.bot_version
+    assert turn.generation["outcome"] == "stopped"
     await tab.label(2, sensible=True, specific=True)
     assert (await tab.say("And then?"))["turn"]["text"] == "Short."
 

@@ -1,6 +1,7 @@
 """Turns through the real consumer, database and resident bots."""
 
 import asyncio
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -233,6 +234,28 @@ async def test_a_reply_saved_despite_an_error_is_shown_on_retry(
     assert state["turns"][-1]["text"] == said["turn"]["text"]
     assert (state["fault"], state["progress"]["thinking"]) == (None, False)
     assert await dialogue.turn_set.acount() == len(state["turns"]) == 3
+
+
+async def test_after_a_minute_of_silence_the_worker_may_leave_with_full_pay(
+    make_study: MakeStudy, open_tab: OpenTab
+) -> None:
+    study = await make(make_study)(script={"replies": ["At last."], "hang_on": [1], "hang_seconds": 15})
+    dialogue = await begin(study)
+    tab = await open_tab(dialogue)
+    await tab.send(type="turn", key=str(uuid4()), text="Hi")
+    await tab.receive("turn_saved")
+
+    await tab.send(type="give_up")
+    too_soon = await tab.receive("refused")
+    await Turn.objects.filter(dialogue=dialogue).aupdate(created_at=timezone.now() - timedelta(seconds=61))
+    await tab.send(type="give_up")
+    state = await tab.receive("state")
+    while state["finished"] is None:
+        state = await tab.receive("state")
+
+    assert too_soon["reason"] == "may_not_give_up"
+    await dialogue.arefresh_from_db()
+    assert dialogue.ending == "bot_failed"
 
 
 async def test_after_three_failures_the_worker_may_leave_with_full_pay(

@@ -88,12 +88,12 @@ class Tags(HTMLParser):
 
 ATTRIBUTES = {
     "a": {"href", "target", "rel", "title"}, "ol": {"start"}, "li": {"value", "class"}, "img": {"src", "alt"},
-    **dict.fromkeys(("p", "div", "span", "th", "td"), {"class"}), "math": {"alttext", "display"},
-    **dict.fromkeys(formulas.TAGS - {"math"}, formulas.ATTRIBUTES),
+    **{tag: {"class"} for tag in ("p", "div", "span", "td")}, "th": {"class", "scope"},
+    **dict.fromkeys(formulas.TAGS, formulas.ATTRIBUTES), "math": {"alttext", "display"},
 }  # fmt: skip
 KNOWN = {
-    "p", "br", "hr", "strong", "em", "s", "code", "pre", "ul", "ol", "li", "blockquote", "a", "img", "div", "span",
-    "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", *formulas.TAGS,
+    "p", "br", "hr", "strong", "em", "s", "code", "pre", "ul", "ol", "li", "blockquote", "a", "img", "div",
+    "span", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", *formulas.TAGS,
 }  # fmt: skip
 
 

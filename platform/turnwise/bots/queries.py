@@ -165,6 +165,14 @@ def _title(adapter: str) -> str | Promise:
         return KINDS[Kind.MODEL]
 
 
+def is_service(bot: Bot) -> bool:
+    """True if the bot stands behind a chat service elsewhere; these answer in Markdown."""
+    try:
+        return REGISTRY.bot_class(bot.adapter).listed_as is Kind.SERVICE
+    except ChatbotError:  # a system elsewhere, or an adapter that is gone
+        return False
+
+
 def can_sample(bot: Bot) -> bool:
     """True if the bot samples and ranks, so that N and T can be varied."""
     try:

@@ -17,6 +17,7 @@ from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import client
 from turnwise.bots.models import Bot, BotVersion
+from turnwise.live.markdown import has_marks
 
 MOST_TURNS = 200
 SEEDS = range(2**53)  # what JavaScript can count
@@ -69,6 +70,7 @@ def reply(bot: Bot, context: Context, *, to: User) -> client.Reply:
 
 def reply_json(reply: client.Reply) -> dict[str, Any]:
     response = reply.response
+    version = BotVersion.objects.select_related("bot").get(pk=reply.version_id)
     return {
         "text": response.text,
         "candidates": reply.candidates,
@@ -78,11 +80,18 @@ def reply_json(reply: client.Reply) -> dict[str, Any]:
         "usage": asdict(response.usage or Usage()),
         "model": response.model,
         "first_seconds": response.first_seconds,
+        "unformatted": has_marks(response.text) and _is_shown_as_written(version.bot),
         "latency_ms": reply.latency_ms,
         "seed": reply.seed,
         "version": reply.version_id,
-        "version_name": BotVersion.objects.get(pk=reply.version_id).name,
+        "version_name": version.name,
     }
+
+
+def _is_shown_as_written(bot: Bot) -> bool:
+    """True if a study shows the bot's replies with their marks, or no study has the bot yet."""
+    studies = bot.study_bots.values_list("study__markdown", flat=True)
+    return not studies or not all(studies)
 
 
 GREETING = "Hi!"

@@ -257,7 +257,10 @@ def find(request: AuthenticatedHttpRequest) -> JsonResponse:
         active = active.exclude(adapter=OPERATED)
     sought = request.GET.get("find", "").strip()[: search.LONGEST_SOUGHT]
     offered = search.offer_bots(search.filter_bots(active, sought), request.user, most=search.MOST_FOUND)
-    rows = [{"pk": bot.pk, "name": bot.name, "title": bot.title} for bot in offered.bots]
+    rows = [
+        {"pk": bot.pk, "name": bot.name, "title": bot.title, "formatted": queries.is_service(bot)}
+        for bot in offered.bots
+    ]
     return JsonResponse({"bots": rows, "unlisted": offered.unlisted})
 
 

@@ -99,7 +99,7 @@ class GrowingReply:
         if self._first_seconds is None:
             self._first_seconds = time.monotonic() - self._began
         self._version_id = partial.version_id
-        self._sender.put(partial.text)
+        self._sender.put(cut_to(partial.text, self._seat.reply_limit))
 
     async def _show(self, text: str) -> None:
         if self._stopping.is_set():
@@ -116,7 +116,7 @@ class GrowingReply:
 
     async def _paced(self, reply: Reply) -> Reply:
         """Show a complete reply at the study's pace."""
-        text, began = reply.response.text, time.monotonic()
+        text, began = cut_to(reply.response.text, self._seat.reply_limit), time.monotonic()
         while (length := int((time.monotonic() - began) * self._seat.reply_pace)) < len(text):
             if part := cut_to(text, length).rstrip():
                 self._sender.put(part)

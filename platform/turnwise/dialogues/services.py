@@ -9,7 +9,7 @@ a commit. See docs/decisions/one-statement-per-turn.md and turns-in-batches.md.
 
 import random
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -42,6 +42,7 @@ from turnwise.studies.services import results_changed
 # one is enough, because the worker has already waited for a long time.
 FAULTS_BEFORE_GIVING_UP = 3
 FAULTS_OF_OPERATOR = 1
+LONGEST_WAIT = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +371,7 @@ def give_up(seat: SeatContext, *, now: datetime | None = None) -> None:
     """End the conversation because its bot cannot answer; the worker is paid in full. Idempotent.
 
     Raises:
-        RefusedError: no reply is due, or the bot has not failed often enough.
+        RefusedError: no reply is due, or the bot has not failed often enough nor been silent for long.
     """
     dialogue = _locked(seat)
     if dialogue.ending == Dialogue.Ending.BOT_FAILED:
@@ -378,9 +379,13 @@ def give_up(seat: SeatContext, *, now: datetime | None = None) -> None:
     progress = progress_of_row(seat, dialogue)
     if progress.ended:
         raise RefusedError("ended")
-    if not progress.reply_due or count_faults(seat, progress.turns) < faults_before_giving_up(seat):
+    now = now or timezone.now()
+    faults = count_faults(seat, progress.turns)
+    asked_at = operator_replies.turn_time(seat.dialogue_id, progress.turns - 1) or now
+    is_silent = not faults and now - asked_at >= LONGEST_WAIT
+    if not progress.reply_due or not (is_silent or faults >= faults_before_giving_up(seat)):
         raise RefusedError("may_not_give_up")
-    end(dialogue, Dialogue.Ending.BOT_FAILED, Outcome.BOT_FAILED, now or timezone.now())
+    end(dialogue, Dialogue.Ending.BOT_FAILED, Outcome.BOT_FAILED, now)
 
 
 def end(dialogue: Dialogue, ending: Dialogue.Ending, outcome: Outcome, now: datetime) -> None:

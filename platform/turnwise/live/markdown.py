@@ -1,7 +1,8 @@
-"""Markdown of chatbots and researchers as safe HTML: rendered by one library, sanitised by another, checked for losses.
+"""Markdown of chatbots and researchers as safe HTML.
 
-CommonMark and GFM, and formulas in LaTeX. HTML in the text stays text and nothing is loaded from elsewhere. What
-cannot be rendered stands as written; docs/formatting.md has every rule.
+One library renders, another one sanitises, and the result is checked for losses. CommonMark, GFM and formulas
+in LaTeX. HTML in the text stays text and nothing is loaded from elsewhere. What cannot be rendered stands as
+written; docs/formatting.md has every rule.
 """
 
 from html import escape
@@ -22,12 +23,12 @@ from turnwise.live.rendering.syntax import add_syntax
 LONGEST_TEXT = 40_000
 """Characters of a text that is formatted; a longer one is shown as written."""
 _TAGS = {
-    "p", "br", "hr", "strong", "em", "s", "code", "pre", "ul", "ol", "li", "blockquote", "a", "img", "div", "span",
-    "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
+    "p", "br", "hr", "strong", "em", "s", "code", "pre", "ul", "ol", "li", "blockquote", "a", "img", "div",
+    "span", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
 }  # fmt: skip
 _ATTRIBUTES = {
     "a": {"href", "title"}, "ol": {"start"}, "li": {"value", "class"}, "img": {"src", "alt"},
-    "div": {"class"}, "span": {"class"}, "p": {"class"}, "th": {"class"}, "td": {"class"},
+    "div": {"class"}, "span": {"class"}, "p": {"class"}, "th": {"class", "scope"}, "td": {"class"},
     "math": {"display", "alttext"},
 }  # fmt: skip
 # What makes a reply look odd where it is shown as written.
@@ -36,8 +37,8 @@ _TELLING = (
 )  # fmt: skip
 _SCHEMES = ("http", "https", "mailto")
 _DEEPEST = 20
-# Beyond these, 32,000 characters would take more than some tens of milliseconds. Time grows with the square of
-# opening brackets, and with the number of the other marks and of lines.
+# Beyond these, 32,000 characters would take more than some tens of milliseconds. Time grows with the square
+# of opening brackets, and with the number of the other marks and of lines.
 _MOST_BRACKETS = 500
 _MOST_MARKS = 6_000
 _MOST_LINES = 3_000
@@ -59,7 +60,9 @@ def _renderer() -> MarkdownIt:
     made.enable(["strikethrough", "table"])
     made.disable(["html_block", "html_inline", "image", "reference", "entity"])
     made.validateLink = lambda url: url.lower().startswith(tuple(f"{name}:" for name in _SCHEMES))  # type: ignore[method-assign]  # its documented way
-    made.normalizeLink = made.normalizeLinkText = str  # type: ignore[method-assign]  # addresses stay as written
+    # Addresses stay as written.
+    made.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    made.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
     add_syntax(made)
     for name, rule in _RENDER_RULES.items():
         made.add_render_rule(name, lambda _, tokens, at, *_rest, rule=rule: rule(tokens[at]))
@@ -86,7 +89,8 @@ def _item(token: Token) -> str:
 
 def _cell(token: Token) -> str:
     side = str(token.attrs.get("style", "")).removeprefix("text-align:")
-    return f'<{token.tag} class="to-{side}">' if side else f"<{token.tag}>"
+    scope = ' scope="col"' if token.tag == "th" else ""
+    return f"<{token.tag}{scope}" + (f' class="to-{side}">' if side else ">")
 
 
 def _picture(token: Token) -> str:

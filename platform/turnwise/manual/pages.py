@@ -25,8 +25,8 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     "studies": (
         _("A study"),
         (
-            "questions", "panels", "running", "languages", "quality", "payments", "privacy", "rehearsal",
-            "human-human", "wizard-of-oz", "people", "glossary",
+            "questions", "formatting", "panels", "running", "languages", "quality", "payments", "privacy",
+            "rehearsal", "human-human", "wizard-of-oz", "people", "glossary",
         ),
     ),
     "protocols": (

@@ -80,6 +80,12 @@ class StudyForm(forms.ModelForm[Study]):
         super().__init__(*args, **kwargs)
         if "primary_analysis" in self.fields:
             self.fields["primary_analysis"].required = False  # all workers, if nobody says otherwise
+        if "markdown" in self.fields:
+            self.fields["markdown"].help_text = _(
+                "Headings, lists, tables, code and formulas in replies are shown formatted, not as the "
+                "Markdown of the bot. Nothing is loaded from elsewhere. Ticked by itself when you choose a "
+                "bot behind a service."
+            )
         self._offer_protocols()
         formatted = _(
             "Markdown may be used, for example: **bold**, - item of a list, [link](https://example.org)."

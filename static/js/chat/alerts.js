@@ -44,9 +44,8 @@ export class Alerts {
     this.ask(gettext("End the conversation here?"), say, gettext("Yes, end here"), end);
   }
 
-  /** A new reply, for screen readers and for a tab in the background. @param {string} text */
-  announce(text) {
-    byId("announcer").replaceChildren(make("p", {}, text));
+  /** A new reply, for a tab in the background; screen readers hear of it from the list of turns. */
+  announce() {
     if (document.hidden) this.markUnread();
   }
 

@@ -24,7 +24,7 @@ export class GrowingReply {
     const who = make("span", { class: "visually-hidden" }, `${options.botName}: `);
     const text = make("p", { class: "turn__text", dir: "auto" });
     text.append(this.node);
-    this.element = make("li", { class: "turn turn--bot is-growing", "aria-busy": "true" }, who, text);
+    this.element = make("li", { class: "turn turn--bot is-growing", "aria-busy": "true", "aria-live": "off" }, who, text);
     this.button = make("button", { type: "button", class: "stop", hidden: "" }, gettext("Stop the reply"));
     this.button.addEventListener("click", () => this.stop());
     this.thinking = byId("thinking");

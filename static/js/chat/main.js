@@ -3,7 +3,7 @@
 import { Rhythm } from "../kit/rhythm.js";
 import { Composer, hasKeyboard } from "../kit/composer.js";
 import { Connection } from "../kit/connection.js";
-import { byId, NO_TEXT, setText } from "../kit/dom.js";
+import { byId, setText } from "../kit/dom.js";
 import { Finish } from "../kit/finish.js";
 import { gettext } from "../kit/gettext.js";
 import { explain } from "../kit/help.js";
@@ -19,6 +19,7 @@ import { GrowingReply } from "./growing.js";
 import { Labels } from "./labels.js";
 import { Follower } from "./scroll.js";
 import { TurnList } from "./turns.js";
+import { Waiting } from "./waiting.js";
 import { hintOf, obstacleTo, progressInWords } from "./words.js";
 import { Work } from "./work.js";
 
@@ -30,6 +31,11 @@ import { Work } from "./work.js";
  */
 
 const REPLIES = new Set(["bot_turn", "partner_turn"]);
+
+/** What stood there when the page opened is not news. */
+const HISTORY_MS = 500;
+/** Overrides and isolates of the direction of writing, with which a text could pose as another. */
+const DIRECTION_MARKS = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** After the first fault of a reply. */
 const RETRY_MS = 2000;
@@ -48,6 +54,7 @@ class Chat {
     this.page = byId("chat");
     this.dock = byId("dock");
     this.alerts = new Alerts({ retry: () => this.retry(), giveUp: () => this.end("give_up") });
+    this.waiting = new Waiting({ mayEnd: !settings.person, onEnd: () => this.alerts.askToEnd(() => this.end("give_up")) });
     this.company = settings.person ? this.makeCompany(settings.disclosed) : null;
     this.finish = new Finish({ onFinish: () => this.confirmFinish(), onRefused: () => this.toUnjudged() });
     this.follower = new Follower(byId("new-reply"));
@@ -176,7 +183,7 @@ class Chat {
   follow(frame, isFirst) {
     const isReply = REPLIES.has(frame.type);
     if (isReply) {
-      this.alerts.announce(`${this.page.dataset.botName}: ${frame.turn.text || NO_TEXT}`);
+      this.alerts.announce();
       this.labels.offerQuestion();
     }
     if (isFirst) return this.begin();
@@ -189,6 +196,7 @@ class Chat {
   /** The page has just been filled: to the open question, or into the box where no keyboard covers the page. */
   begin() {
     this.follower.toStart(this.labels.askedElement);
+    setTimeout(() => this.list.announceFromNowOn(), HISTORY_MS);
     const isFree = document.activeElement === document.body || document.activeElement?.id === "main";
     if (isFree && this.asking.asked) this.asking.focus();
     else if (isFree && hasKeyboard()) this.composer.focus();
@@ -207,6 +215,7 @@ class Chat {
   /** @param {string} text */
   drafted(text) {
     this.outbox.keepDraft(text);
+    if (text) this.work.hasLostMarks = false;
     if (!text || !this.work.maySend) return;
     if (this.company) this.company.type();
     else if (!this.hasBegun) this.hasBegun = this.connection.send({ type: "typing" }); // from now on the place is theirs
@@ -218,7 +227,10 @@ class Chat {
     if (!maySend && this.asking.asked) return this.escape(true);
     if (!maySend || !text.trim() || this.composer.isTooLong) return this.render();
     this.asking.heldBack.flush();
-    this.outbox.holdTurn(newKey(), text.trim(), this.rhythm?.take());
+    const kept = text.replace(DIRECTION_MARKS, "").trim(); // as the server does; here the worker is told
+    this.work.hasLostMarks = kept !== text.trim();
+    if (!kept) return this.render();
+    this.outbox.holdTurn(newKey(), kept, this.rhythm?.take());
     this.composer.text = "";
     const turn = this.outbox.frames().find((frame) => frame.type === "turn");
     if (turn) this.connection.send(turn);
@@ -330,13 +342,14 @@ class Chat {
     this.showTurns();
     this.asking.render(); // after its subject has come on the page
     showConnection(line, writing());
-    showSaved(line, this.outbox.isEmpty);
+    showSaved(line, this.outbox.isEmpty, this.work.hasSaved);
     this.alerts.showRefusal(known.refusal);
     this.alerts.showFault(known.fault, { isOpen, isRetrying: isTryingAgain });
     this.composer.unlock(maySend);
     if (!known.progress) return;
     const isWriting = this.company ? this.company.isWriting(known.progress) : known.progress.thinking;
     this.alerts.showThinking(isTryingAgain || isWriting, known.isStarting && !this.growing.isShown);
+    this.waiting.show(!this.company && (isTryingAgain || isWriting) && !this.growing.isShown);
     this.company?.show(known.company);
     setText(byId("hint"), hintOf(this.work, this.labels, this.composer));
     this.showFinish(mode);

@@ -100,17 +100,23 @@ export function isLastTurn({ turns, max_turns, thinking, room, closing }) {
  */
 export function whyNotFinish({ thinking, labels_needed, room, turns, min_turns, long_enough }, { judged, unjudged, areJudged }) {
   const isWithBot = room === 2;
+  const left = isWithBot ? labels_needed - judged : long_enough ? 0 : min_turns - turns;
   if (thinking && isWithBot) return gettext("The chatbot is writing: wait for its reply, then finish.");
+  if (areJudged && isWithBot && left > unjudged) return toGo(left, areJudged);
   if (unjudged && !areJudged) {
     return ngettext("Judge the %(n)s message above, then finish.", "Judge the %(n)s messages above, then finish.", unjudged);
   }
   if (unjudged === 1) return gettext("Judge the last reply, then finish.");
   if (unjudged) return ngettext("Judge the %(n)s reply above, then finish.", "Judge the %(n)s replies above, then finish.", unjudged);
-  const left = isWithBot ? labels_needed - judged : long_enough ? 0 : min_turns - turns;
   if (left <= 0) return "";
   if (!isWithBot) {
     return ngettext("Keep talking: %(n)s more message between you, then finish.", "Keep talking: %(n)s more messages between you, then finish.", left);
   }
+  return toGo(left, areJudged);
+}
+
+/** @param {number} left  replies @param {boolean} areJudged */
+function toGo(left, areJudged) {
   if (areJudged) {
     return ngettext("Keep talking: %(n)s more reply to judge, then finish.", "Keep talking: %(n)s more replies to judge, then finish.", left);
   }

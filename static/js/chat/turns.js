@@ -29,7 +29,7 @@ class Chip {
     this.invitation = invitation;
     this.text = make("span", { class: "chip__text" });
     this.more = make("span", { class: "chip__more" });
-    this.element = make("button", { type: "button", class: "chip" }, this.text, " ", this.more);
+    this.element = make("button", { type: "button", class: "chip", "aria-live": "off" }, this.text, " ", this.more);
     this.element.addEventListener("click", onChange);
   }
 
@@ -57,7 +57,7 @@ class Votes {
       button.addEventListener("click", () => onVote(question.key, this.given === value ? null : value));
       return button;
     });
-    this.element = make("div", { class: "votes", role: "group", "aria-label": question.wording }, ...this.buttons);
+    this.element = make("div", { class: "votes", role: "group", "aria-label": question.wording, "aria-live": "off" }, ...this.buttons);
   }
 
   /** @param {Judgment} judgment */
@@ -146,7 +146,7 @@ export class TurnList {
   row(speaker, name, said) {
     const text = written(said.text, said.html, { id: `turn-${name}` });
     const who = make("span", { class: "visually-hidden" }, `${speaker === "human" ? gettext("You") : this.options.botName}: `);
-    const element = make("li", { class: `turn turn--${speaker}` }, who, text);
+    const element = make("li", { class: `turn turn--${speaker}`, ...(speaker === "human" && { "aria-live": "off" }) }, who, text);
     return { element, text, feet: new Map() };
   }
 
@@ -158,6 +158,11 @@ export class TurnList {
     setText(this.pendingMark, pending.mark);
     this.pendingMark.classList.toggle("mark--bad", pending.isBad);
     if (!element.isConnected) this.list.append(element);
+  }
+
+  /** Let screen readers hear what is added: a live region, so that each reply stands in the page only once. */
+  announceFromNowOn() {
+    this.list.setAttribute("aria-live", "polite");
   }
 
   /** @param {number | string} position */

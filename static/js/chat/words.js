@@ -2,7 +2,7 @@
 
 import { hasKeyboard } from "../kit/composer.js";
 import { gettext } from "../kit/gettext.js";
-import { judgedInWords } from "../kit/status.js";
+import { judgedInWords, whyLocked } from "../kit/status.js";
 import { partsOf } from "../kit/subjects.js";
 import { whyNotFinish } from "./store.js";
 
@@ -49,13 +49,15 @@ export function progressInWords({ count, asks }) {
  * @param {Labels} labels
  * @param {Composer} composer
  */
-export function hintOf({ known, isOpen, outbox }, { asking: { asked, attention }, mode }, composer) {
+export function hintOf({ known, isOpen, outbox, hasLostMarks }, { asking: { asked, attention, wasEarly }, mode }, composer) {
   if (mode === "ask" && asked) {
+    if (wasEarly) return whyLocked();
     if (!attention.isRead(asked.subject)) return gettext("Read the reply to the end, then answer.");
     if (partsOf(asked.subject).position === null) return gettext("About the whole conversation. Scroll up to read it again.");
     if (!composer.text) return gettext("You can change your answer later.");
     return hasKeyboard() ? gettext("What you have written is kept; Esc goes back to it.") : gettext("What you have written is kept.");
   }
+  if (hasLostMarks) return gettext("Invisible direction marks were removed from your message.");
   if (outbox.held.turn) {
     return isOpen ? gettext("Your message is being sent.") : gettext("Your message is kept and will be sent later.");
   }

@@ -25,6 +25,8 @@ export class Work {
     this.isWriting = false;
     /** Whether the worker is at the questions about the whole conversation. */
     this.isRating = false;
+    /** Whether marks of direction were taken out of the latest message. */
+    this.hasLostMarks = false;
   }
 
   /** @param {Frame} frame */
@@ -40,6 +42,12 @@ export class Work {
 
   get maySend() {
     return Boolean(this.known.progress?.may_send) && this.outbox.held.turn === null;
+  }
+
+  /** Whether the server has stored anything of the worker's. */
+  get hasSaved() {
+    const { labels, turns } = this.known;
+    return Object.keys(labels).length > 0 || turns.some(({ speaker }) => speaker === "human");
   }
 
   get isFirstFault() {

@@ -9,7 +9,7 @@ import { explain } from "../kit/help.js";
 import { listenToKeys } from "../kit/keyboard.js";
 import { lastingStorage, Outbox } from "../kit/outbox.js";
 import { Reading } from "../kit/reading.js";
-import { answering, judgedInWords, showConnection, showProgress, showSaved } from "../kit/status.js";
+import { answering, judgedInWords, showConnection, showProgress, showSaved, whyLocked } from "../kit/status.js";
 import { receive, UNKNOWN } from "./store.js";
 
 /**
@@ -209,7 +209,7 @@ export class Judging {
     byId("next").toggleAttribute("disabled", current === null || !this.asking.isJudged(current));
     setText(byId("hint"), this.hint(current));
     showConnection(state, answering());
-    showSaved(state, this.outbox.isEmpty);
+    showSaved(state, this.outbox.isEmpty, Object.keys(this.known.saved).length > 0);
     this.showProgress();
     byId("notice").hidden = !this.known.refusal;
     setText(byId("notice"), this.known.refusal ?? "");
@@ -250,6 +250,7 @@ export class Judging {
     if (current === null) return progress && this.isAll ? this.obstacle || overText(progress) : "";
     const isRead = this.asking.attention.isRead(current);
     const isJudged = this.asking.isJudged(current);
+    if (this.asking.wasEarly) return whyLocked();
     if (isRead && isJudged) return gettext("You have judged this one: answer again to change it.");
     const other = !isJudged && this.isOtherwise(current) ? gettext("Other questions from here on.") : "";
     return [other, isRead ? "" : gettext("Read to the end, then answer.")].filter(Boolean).join(" ");

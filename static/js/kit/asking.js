@@ -22,7 +22,10 @@ import { Attention } from "./attention.js";
 import { gettext } from "./gettext.js";
 import { HeldBack } from "./held_back.js";
 import { QuestionView } from "./question.js";
+import { ReadingAlong } from "./reading_along.js";
 import { EndInSight } from "./sight.js";
+
+const EXPLAINED_MS = 6000;
 
 /** @type {WeakMap<Question[], FullQuestion[]>} */
 const completed = new WeakMap();
@@ -56,6 +59,11 @@ export class Asking {
     this.heldBack = new HeldBack();
     this.attention = new Attention(() => page.changed());
     this.sight = new EndInSight(dock, (subject) => this.attention.read(subject));
+    this.along = new ReadingAlong(dock, this.sight);
+    /** Whether an answer was tried before the text was read: the page then says why none counts. */
+    this.wasEarly = false;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.explaining = undefined;
     this.shownKey = "";
     /** @type {QuestionView | null} */
     this.view = null;
@@ -131,6 +139,7 @@ export class Asking {
     const { asked } = this;
     if (!asked || asked.question.key !== key || !this.attention.mayClick) return;
     const { subject } = asked;
+    this.wasEarly = false;
     const undo = this.undoing(subject);
     const questions = this.questionsOf(subject);
     const answers = withAnswer(questions, asked.answers, key, answer);
@@ -181,6 +190,9 @@ export class Asking {
     this.attention.ask(asked?.subject ?? null, asked?.question.key);
     this.dock.dataset.keys = this.attention.mayPress ? "count" : "wait";
     this.place.inert = asked === null;
+    const isUnread = asked !== null && !this.attention.isRead(asked.subject);
+    this.dock.dataset.early = String(this.wasEarly);
+    this.along.show(isUnread && this.dock.dataset.mode !== "both" ? asked.subject : null);
     if (!asked) return void (this.shownKey = "");
     const { subject, question } = asked;
     const shown = JSON.stringify([subject, question.key, this.change !== null]);
@@ -191,7 +203,7 @@ export class Asking {
       this.shownKey = shown;
       if (hadFocus) this.focus();
     }
-    this.view?.show(this.answersOf(subject)?.[question.key], this.attention.mayClick);
+    this.view?.show(this.answersOf(subject)?.[question.key], this.attention.mayClick, isUnread);
   }
 
   /**
@@ -223,7 +235,21 @@ export class Asking {
     const { asked } = this;
     if (!asked || this.attention.isRead(asked.subject)) return false;
     this.sight.readOn(asked.subject);
+    this.explain();
     return true;
+  }
+
+  /** Say for a moment why the answer did not count; by then the scroll may have opened the answers. */
+  explain() {
+    this.wasEarly = true;
+    clearTimeout(this.explaining);
+    this.explaining = setTimeout(() => this.forgetEarly(), EXPLAINED_MS);
+    this.page.changed();
+  }
+
+  forgetEarly() {
+    this.wasEarly = false;
+    this.page.changed();
   }
 
   /** A key came too early: on in the text, or to the question where the dock scrolls with the page. */

@@ -1,6 +1,7 @@
 /** Building elements. Text always goes in as text, never as markup, but for what the server has sanitised. */
 
 import { gettext } from "./gettext.js";
+import { complete } from "./prose.js";
 
 /**
  * @template {keyof HTMLElementTagNameMap} Name
@@ -59,5 +60,6 @@ export function written(text, html = null, attributes = {}) {
   if (html === null) return make("p", { class: "turn__text", dir: "auto", ...attributes }, text);
   const shown = make("div", { class: "turn__text prose", dir: "auto", ...attributes });
   shown.innerHTML = html;
+  complete(shown);
   return shown;
 }

@@ -159,9 +159,11 @@ export class QuestionView {
   /**
    * @param {Answer | undefined} answer  that was given before
    * @param {boolean} mayAnswer
+   * @param {boolean} isUnread  the answers wait for the end of a text, and look so
    */
-  show(answer, mayAnswer) {
+  show(answer, mayAnswer, isUnread) {
     this.element.dataset.locked = String(!mayAnswer);
+    this.element.dataset.unread = String(isUnread);
     for (const button of this.element.querySelectorAll("button.choice")) {
       button.setAttribute("aria-disabled", String(!mayAnswer));
     }

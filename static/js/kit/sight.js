@@ -41,6 +41,31 @@ export class EndInSight {
     scrollBy({ top: Math.min(unseen, bottom - BAR_PX - AIR_PX) });
   }
 
+  /**
+   * How much of this subject's texts is still below the window, and how much there is; null if all has been in view.
+   *
+   * @param {string} subject
+   * @returns {{left: number, all: number} | null}  in pixels
+   */
+  rest(subject) {
+    const ends = [...this.ends.keys()].filter((each) => this.ends.get(each) === subject && each.isConnected);
+    if (!ends.length) return null;
+    const tops = ends.map((each) => each.parentElement?.getBoundingClientRect().top ?? 0);
+    const bottoms = ends.map((each) => each.getBoundingClientRect().bottom);
+    const [top, bottom] = [Math.min(...tops), Math.max(...bottoms)];
+    const left = bottom - (isDocked() ? this.dock.getBoundingClientRect().top : innerHeight);
+    return { left: Math.max(0, left), all: Math.max(1, bottom - top) };
+  }
+
+  /** To where the texts of this subject end. @param {string} subject */
+  toEnd(subject) {
+    for (let tries = 0; tries < 3; tries++) {
+      const { left } = this.rest(subject) ?? { left: 0 };
+      if (left) scrollBy({ top: left + AIR_PX });
+      dispatchEvent(new Event("scroll")); // the dock unfolds at the end, and covers a part of it
+    }
+  }
+
   forget() {
     this.ends.clear();
     this.observer?.disconnect();

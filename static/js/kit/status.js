@@ -23,12 +23,17 @@ export function judgedInWords({ done, of, isAll }) {
   return done > of ? ngettext("%(n)s judged", "%(n)s judged", done) : ngettext("Judged", "All %(n)s judged", of);
 }
 
+/** Why an answer that was pressed does not count. */
+export const whyLocked = () => gettext("The answers are locked until you have read the text to its end.");
+
 /**
  * @param {import("./connection.js").ConnectionState} state
  * @param {boolean} isSaved  everything that was answered or sent
+ * @param {boolean} isAnything  whether anything was
  */
-export function showSaved(state, isSaved) {
-  const text = state !== "open" ? (isSaved ? "" : gettext("not saved yet")) : isSaved ? gettext("saved") : gettext("saving …");
+export function showSaved(state, isSaved, isAnything) {
+  const saved = isAnything && state === "open" ? gettext("saved") : "";
+  const text = isSaved ? saved : state === "open" ? gettext("saving …") : gettext("not saved yet");
   setText(byId("saved-text"), text);
   byId("saved-text").dataset.saved = String(isSaved);
 }

@@ -179,7 +179,7 @@ class Writing {
     byId("notice").hidden = !this.known.refusal;
     setText(byId("notice"), this.known.refusal ?? "");
     showConnection(state, writing());
-    showSaved(state, this.outbox.isEmpty);
+    showSaved(state, this.outbox.isEmpty, Object.keys(this.known.saved).length > 0);
     this.showProgress();
   }
 

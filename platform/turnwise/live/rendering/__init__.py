@@ -1,1 +1,1 @@
-"""Parts of the Markdown renderer: syntax beyond CommonMark, formulas, highlighting, pictures, and the check for losses."""
+"""Parts of the Markdown renderer: further syntax, formulas, highlighting, pictures, the check for losses."""

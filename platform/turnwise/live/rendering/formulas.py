@@ -36,7 +36,7 @@ _OPENS = re.compile(r"\\(?:begin|left)(?![a-zA-Z])|(?<!\\)\{")
 _OPENS_OR_CLOSES = re.compile(
     r"(\\(?:begin|left)(?![a-zA-Z])|(?<!\\)\{)|(\\(?:end|right)(?![a-zA-Z])|(?<!\\)\})"
 )
-# What of the source has no sign of its own in the formula: commands, sizes, columns and names of environments.
+# What of the source has no sign of its own: commands, sizes, columns and names of environments.
 _COMMANDS = re.compile(
     r"\\begin\{(?:array|alignedat|alignat\*?)\}\{[^{}]*\}|\\(?:begin|end)\{[a-z]+\*?\}|\\\\\*?\[[^\]]*\]"
     r"|\\[hv]space\*?\{[^{}]*\}|\\[a-zA-Z]+|\\[^a-zA-Z]"

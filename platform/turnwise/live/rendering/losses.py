@@ -31,7 +31,7 @@ def compared(text: str) -> str:
 
 
 def shown_in(html: str) -> str:
-    """Text of sanitised HTML, with what attributes carry: after a link's text its address, of a formula its source."""
+    """Text of sanitised HTML with what attributes carry: addresses of links, sources of formulas."""
     parts: list[str] = []
     links: list[str] = []
     in_formula = False
@@ -39,7 +39,7 @@ def shown_in(html: str) -> str:
         closes, tag, attributes = part.groups()
         if tag is None:
             if not in_formula:
-                parts.append(part[0].replace(_TICKED, "xX"))
+                parts.append(part[0].replace(_TICKED, f"{_TICKED}xX"))
         elif tag == "math":
             in_formula = not closes
             parts.extend(_CARRIED.findall(attributes))

@@ -1,4 +1,4 @@
-"""Rules for markdown-it beyond CommonMark: formulas, pictures, tables without loss, headings of the right level."""
+"""Rules for markdown-it beyond CommonMark: formulas, pictures, complete tables, levels of headings."""
 
 import re
 from typing import Any
@@ -162,7 +162,7 @@ def _push_block(state: StateBlock, raw: str, html: str | None, *, lines: tuple[i
     state.push("paragraph_close", "p", -1)
 
 
-def _place_formulas(tokens: list[Token]) -> None:
+def _insert_formulas(tokens: list[Token]) -> None:
     for token in tokens:
         if token.type == "inline" and "formula" in token.meta:
             raw, html = token.meta["formula"]
@@ -226,7 +226,7 @@ def _first_misfit(state: StateBlock, start: int, end: int) -> int | None:
 
 def _set_levels(state: StateCore) -> None:
     """Put headings below those of the page, without a gap: a reply that begins with ### begins at `top`."""
-    _place_formulas(state.tokens)
+    _insert_formulas(state.tokens)
     headings = [token for token in state.tokens if token.type.startswith("heading_")]
     used = sorted({token.tag for token in headings})
     for token in headings:

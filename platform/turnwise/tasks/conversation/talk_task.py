@@ -20,7 +20,7 @@ from evaluation.report.bundles.tables import EXCHANGES, tables
 from evaluation.report.studies.conversations import study_result
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.bots.queries import BotStatus, statuses_by_key
+from turnwise.bots.queries import BotStatus, is_service, statuses_by_key
 from turnwise.bots.search import bots_named, offer_bots
 from turnwise.exports.turn_files import LABELLED_TURNS
 from turnwise.knowledge.models import BaseVersion
@@ -94,6 +94,7 @@ class TargetForm(forms.Form):
     chosen = forms.BooleanField(required=False)
     target = forms.IntegerField(min_value=1, max_value=MOST_WANTED, initial=USUAL_TARGET)
     standing: BotStatus | None = None
+    writes_markdown = False
 
     def __init__(self, *args: Any, bots: Mapping[int, Bot], **kwargs: Any) -> None:
         """`bots` maps keys to bots that may be chosen; a row without a bot is the pattern for new rows."""
@@ -103,6 +104,7 @@ class TargetForm(forms.Form):
         title = bot.title if bot else _TITLE
         self.fields["chosen"].label = title
         self.fields["target"].label = _("Conversations with %(bot)s") % {"bot": title}
+        self.writes_markdown = bot is not None and is_service(bot)
         if bot and bot.is_operated:
             self.fields["chosen"].help_text = _("A person of the team answers in its place.")
 

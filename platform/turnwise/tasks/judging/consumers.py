@@ -102,5 +102,5 @@ def html_of(item: ShownItem) -> dict[str, Any]:
     return {
         "context": [as_html(turn) for turn in item["context"]],
         "text": None if text is None else as_html(text),
-        "sides": [[as_html(turn) for turn in side["texts"]] for side in item.get("sides", ())],
+        "sides": [[as_html(turn, top=3) for turn in side["texts"]] for side in item.get("sides", ())],
     }
