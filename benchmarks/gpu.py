@@ -145,7 +145,7 @@ class Machine:
 # decoding
 
 
-def large(machine: Machine, **changes: int) -> MeenaConfig:
+def large(machine: Machine, **changes: Any) -> MeenaConfig:
     """The shape that is measured."""
     return replace(preset("tiny" if machine.tiny else "meena-2.6b"), **changes)
 
@@ -499,7 +499,7 @@ def measure_continuing(machine: Machine) -> MEASURES:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pairs = write_pairs(folder, 64, 32, 4096)
-        settings = {"positions": 1024, "validate_every": 10, "checkpoint_every": 2}
+        settings: dict[str, Any] = {"positions": 1024, "validate_every": 10, "checkpoint_every": 2}
 
         def losses(run: str, on: Machine, **more: Any) -> list[float]:
             shape = replace(config, **more.pop("shape", {}))

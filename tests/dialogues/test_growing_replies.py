@@ -197,6 +197,7 @@ async def test_a_stopped_reply_keeps_what_was_shown(
     assert final["progress"]["unlabelled"] == [2]
     turn = await Turn.objects.select_related("bot_version__bot").aget(dialogue=dialogue, position=2)
     assert turn.bot_version
+    assert turn.generation
     assert turn.generation["outcome"] == "stopped"
     await tab.label(2, sensible=True, specific=True)
     assert (await tab.say("And then?"))["turn"]["text"] == "Short."

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("audits", "0001_initial"),
+        ("audits", "0002_plain_help_texts"),
     ]
 
     operations = [
