@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 from evaluation.open_mtb import NEAR_DUPLICATE_OVERLAP
+from evaluation.texts.lengths import MAX_TURN_CHARS
 from turnwise.contexts.files import ENDINGS, MOST_COMPARED
-from turnwise.contexts.tables import MAX_BYTES, MAX_ROWS, MAX_TURN, MAX_TURNS
+from turnwise.contexts.tables import MAX_BYTES, MAX_ROWS, MAX_TURNS
 from turnwise.responses import bulk_replies, files, services
 from turnwise.responses.bot_jobs import SILENCE_TIMEOUT
 
@@ -26,7 +27,7 @@ def test_the_page_names_the_endings_that_are_read() -> None:
 def test_the_page_tells_the_bounds_that_hold() -> None:
     for sentence in (
         f"up to {MAX_BYTES // 1_000_000} MB and {MAX_ROWS:,} contexts",
-        f"list of 1 to {MAX_TURNS} texts of up to {MAX_TURN:,} characters",
+        f"list of 1 to {MAX_TURNS} texts of up to {MAX_TURN_CHARS:,} characters",
         f"share {NEAR_DUPLICATE_OVERLAP:.0%}".replace("%", " % or more of their letters"),
         f"sets of up to {MOST_COMPARED:,} contexts",
         f"up to {services.MOST_REPETITIONS} repetitions",
