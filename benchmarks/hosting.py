@@ -38,10 +38,11 @@ from typing import Any
 
 import numpy as np
 
-from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
+from chatbots.base import Bot, BotConfiguration, Context
 from chatbots.errors import HostingError
 from chatbots.hosting.resident import Resident
 from chatbots.registry import create_bot
+from chatbots.replies import Failure, Response
 
 ROOT = Path(__file__).resolve().parents[1]
 Ask = Callable[[Context], Awaitable[object]]

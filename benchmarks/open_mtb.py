@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from chatbots.base import Context, Failure
+from chatbots.base import Context
 from chatbots.registry import create_bot
+from chatbots.replies import Failure
 from evaluation.open_mtb import VERSION, fingerprint, read_keys, read_open_mtb
 from evaluation.open_mtb_figures import automatic_figures
 from evaluation.statistics.interval import Undefined

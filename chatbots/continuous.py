@@ -7,7 +7,8 @@ that decodes step by step can take new requests between two steps.
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from chatbots.base import Answering, Bot, Context, Failure, Response
+from chatbots.base import Answering, Bot, Context
+from chatbots.replies import Failure, Response
 
 
 class ContinuousBot(Bot):

@@ -16,13 +16,14 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from chatbots.base import Answering, Bot, BotConfiguration, Candidate, Context, Failure, Kind, Response
+from chatbots.base import Answering, Bot, BotConfiguration, Context, Kind
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ChatbotError, HostingError, NobodyAnsweredError, last_line
 from chatbots.hosting.health import State
 from chatbots.hosting.resident import ENDING_SECONDS, Resident
 from chatbots.hosting.response_checks import MAX_REMARKS
 from chatbots.registry import REGISTRY
+from chatbots.replies import Candidate, Failure, Response
 from chatbots.wrapping import InnerBot
 
 MOST_MEMBERS = 8

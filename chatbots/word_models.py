@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Response, Usage
+from chatbots.base import Bot, BotConfiguration
 from chatbots.local_files import hash_of
+from chatbots.replies import Candidate, Response, Usage
 
 CHATBOTS = Path(__file__).parent
 SHARED = [CHATBOTS / "training" / name for name in ("decoding.py", "vocabulary.py")]

@@ -18,10 +18,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from chatbots.base import Answering, Bot, BotConfiguration, Context, Failure, Kind, ReplyOutcome, Response
+from chatbots.base import Answering, Bot, BotConfiguration, Context, Kind
 from chatbots.errors import ConfigurationError, UnknownBotError
 from chatbots.hosting.response_checks import is_blank
 from chatbots.registry import REGISTRY
+from chatbots.replies import Failure, ReplyOutcome, Response
 
 
 def _checked(settings: Any, info: ValidationInfo) -> BotConfiguration:

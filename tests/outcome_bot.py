@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from chatbots.base import Bot, BotConfiguration, Context, ReplyOutcome, Response, Speaker, Usage
+from chatbots.base import Bot, BotConfiguration, Context, Speaker
 from chatbots.registry import REGISTRY
+from chatbots.replies import ReplyOutcome, Response, Usage
 from turnwise.bots.models import Bot as BotRow
 
 REGISTRY.registered_names()  # loads the shipped bots first, whose names are then taken

@@ -4,9 +4,10 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 
-from chatbots.base import Answering, Context, Failure, Response
+from chatbots.base import Answering, Context
 from chatbots.continuous import ContinuousBot
 from chatbots.registry import register
+from chatbots.replies import Failure, Response
 
 TOKENS = 60
 TOKEN_SECONDS = 0.02

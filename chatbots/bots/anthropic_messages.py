@@ -9,8 +9,9 @@ from typing import Any
 
 from pydantic import Field
 
-from chatbots.base import Context, ReplyOutcome, Usage
+from chatbots.base import Context
 from chatbots.registry import register
+from chatbots.replies import ReplyOutcome, Usage
 from chatbots.services.bot import ServiceURL
 from chatbots.services.chat import ChatServiceBot
 from chatbots.services.chat_settings import (

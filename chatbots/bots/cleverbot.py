@@ -8,9 +8,10 @@ from typing import Any
 
 from pydantic import Field
 
-from chatbots.base import Context, Response
+from chatbots.base import Context
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.registry import register
+from chatbots.replies import Response
 from chatbots.services.addresses import origin_of
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, Sessions, object_of, text_of
 from chatbots.services.client import Request

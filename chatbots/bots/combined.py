@@ -9,10 +9,11 @@ from typing import Annotated, ClassVar, Self
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from chatbots import scoring
-from chatbots.base import Candidate, Context, Response
+from chatbots.base import Context
 from chatbots.ensembles import EnsembleBot, EnsembleConfiguration, MemberReply, labels_among, ranked
 from chatbots.local_files import check_path, hash_of, lab_object
 from chatbots.registry import register
+from chatbots.replies import Candidate, Response
 from evaluation.texts.repetition import repeats, words
 from evaluation.texts.similarity import f1
 

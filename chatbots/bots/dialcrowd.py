@@ -13,9 +13,10 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from chatbots.base import Context, Response, Speaker
+from chatbots.base import Context, Speaker
 from chatbots.errors import ForbiddenAddressError, ServiceError
 from chatbots.registry import register
+from chatbots.replies import Response
 from chatbots.services.answering import Show
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, Sessions, object_of, text_of
 from chatbots.services.client import Request

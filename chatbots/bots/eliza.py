@@ -8,8 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from chatbots.base import Bot, BotConfiguration, Context, Kind, Response, Speaker
+from chatbots.base import Bot, BotConfiguration, Context, Kind, Speaker
 from chatbots.registry import register
+from chatbots.replies import Response
 
 Rule = tuple[re.Pattern[str], Sequence[str]]
 _WILDCARD = re.compile(r"%(\d)")

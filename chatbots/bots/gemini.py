@@ -10,8 +10,9 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from chatbots.base import Context, ReplyOutcome, Usage, seed_of
+from chatbots.base import Context, seed_of
 from chatbots.registry import register
+from chatbots.replies import ReplyOutcome, Usage
 from chatbots.services.bot import ServiceURL
 from chatbots.services.chat import ChatServiceBot
 from chatbots.services.chat_settings import (

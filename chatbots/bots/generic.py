@@ -4,8 +4,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from chatbots.base import Bot, Context, Kind, Response
+from chatbots.base import Bot, Context, Kind
 from chatbots.registry import register
+from chatbots.replies import Response
 
 ANSWER_TO_QUESTION = "I don't know"
 ANSWER_TO_STATEMENT = "ok"

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
-from chatbots.base import Context, Response, seed_of
+from chatbots.base import Context, seed_of
 from chatbots.errors import ServiceError
 from chatbots.instruction_prompts import messages_of
 from chatbots.registry import register
+from chatbots.replies import Response
 from chatbots.services.bot import ServiceBot, ServiceConfiguration, ServiceURL, text_of
 from chatbots.services.client import Request
 from chatbots.services.headers import HEADER_NAME, check_headers

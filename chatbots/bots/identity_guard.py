@@ -6,11 +6,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from chatbots.base import Context, Response
+from chatbots.base import Context
 from chatbots.identity.answers import CONFIRMATION, composed, confirmation_checked, part_checked
 from chatbots.identity.labels import SHIPPED_NAME, Intent
 from chatbots.identity.replies import Reply, categorise
 from chatbots.registry import register
+from chatbots.replies import Response
 from chatbots.wrapping import WrapperBot, WrapperConfiguration
 
 

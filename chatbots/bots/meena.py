@@ -9,23 +9,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from chatbots.base import (
-    Answering,
-    BotConfiguration,
-    Candidate,
-    Context,
-    Device,
-    Drawing,
-    Failure,
-    ReplyOutcome,
-    Response,
-    Usage,
-    seed_of,
-)
+from chatbots.base import Answering, BotConfiguration, Context, Device, Drawing, seed_of
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.local_files import hash_of, trained_model
 from chatbots.registry import register
+from chatbots.replies import Candidate, Failure, ReplyOutcome, Response, Usage
 
 CODE = Path(__file__).parents[1] / "meena"
 SHIPPED = CODE / "pretrained"

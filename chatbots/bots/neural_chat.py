@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from chatbots.base import Bot, BotConfiguration, Context, Failure, Response
+from chatbots.base import Bot, BotConfiguration, Context
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.local_files import check_path, hash_of, lab_object
 from chatbots.registry import register
+from chatbots.replies import Failure, Response
 
 
 @register("neural-chat")

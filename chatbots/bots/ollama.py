@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from chatbots.base import Context, ReplyOutcome, Usage, seed_of
+from chatbots.base import Context, seed_of
 from chatbots.registry import register
+from chatbots.replies import ReplyOutcome, Usage
 from chatbots.services.bot import ServiceURL
 from chatbots.services.chat import ChatServiceBot
 from chatbots.services.chat_settings import ChatConfiguration, base_url_field, stop_field

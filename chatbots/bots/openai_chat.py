@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from chatbots.base import Context, ReplyOutcome, Response, Usage, seed_of
+from chatbots.base import Context, seed_of
 from chatbots.errors import ServiceError
 from chatbots.registry import register
+from chatbots.replies import ReplyOutcome, Response, Usage
 from chatbots.services.chat import ChatServiceBot
 from chatbots.services.chat_settings import ChatConfiguration, stop_field
 from chatbots.services.client import StatusError

@@ -10,9 +10,10 @@ from typing import Any
 
 from pydantic import Field
 
-from chatbots.base import Context, ReplyOutcome, Usage
+from chatbots.base import Context
 from chatbots.errors import ServiceError
 from chatbots.registry import register
+from chatbots.replies import ReplyOutcome, Usage
 from chatbots.services.bot import ServiceURL
 from chatbots.services.chat import ChatServiceBot
 from chatbots.services.chat_settings import ChatConfiguration, base_url_field

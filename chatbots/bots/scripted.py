@@ -8,8 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from chatbots.base import Answering, Bot, BotConfiguration, Context, Failure, Kind, Response, Speaker
+from chatbots.base import Answering, Bot, BotConfiguration, Context, Kind, Speaker
 from chatbots.registry import register
+from chatbots.replies import Failure, Response
 
 TurnNumbers = frozenset[Annotated[int, Field(ge=1)]]
 

@@ -6,9 +6,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from chatbots.base import BotConfiguration, Context, Device, Response, seed_of
+from chatbots.base import BotConfiguration, Context, Device, seed_of
 from chatbots.local_files import trained_model
 from chatbots.registry import register
+from chatbots.replies import Response
 from chatbots.word_models import WordModelBot, responses_of
 
 

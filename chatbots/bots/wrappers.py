@@ -10,9 +10,10 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from chatbots import safety
-from chatbots.base import Context, Response, seed_of
+from chatbots.base import Context, seed_of
 from chatbots.local_files import check_path, hash_of, lab_object
 from chatbots.registry import register
+from chatbots.replies import Response
 from chatbots.wrapping import CandidateFilter, WrapperBot, WrapperConfiguration
 from evaluation.texts import repetition
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from chatbots.base import Response
 from chatbots.hosting.growth import TextFeed
 from chatbots.hosting.health import Outcome
 from chatbots.hosting.requests import Request
+from chatbots.replies import Response
 
 
 class WaitingCaller:

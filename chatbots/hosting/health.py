@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from chatbots.base import Context, Response
+from chatbots.base import Context
 from chatbots.errors import BotBusyError, BotFailedError, BotLateError, HostingError
+from chatbots.replies import Response
 
 RECENT = 1_000
 """Number of newest responses and batches from which `Health` computes latencies and batch sizes."""

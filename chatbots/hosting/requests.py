@@ -10,8 +10,9 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from chatbots.base import Context, Response
+from chatbots.base import Context
 from chatbots.hosting.health import Outcome
+from chatbots.replies import Response
 
 MOST_DEADLINES = 6
 """A reply that keeps growing has this many times the deadline of one that shows nothing."""

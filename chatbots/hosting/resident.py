@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from typing import NoReturn, Self
 from weakref import WeakKeyDictionary
 
-from chatbots.base import Answering, Bot, Context, Response
+from chatbots.base import Answering, Bot, Context
 from chatbots.errors import last_line
 from chatbots.hosting.callers import WaitingCaller
 from chatbots.hosting.growth import GrowthWatch
@@ -29,6 +29,7 @@ from chatbots.hosting.health import Health, Outcome, State
 from chatbots.hosting.requests import Request
 from chatbots.hosting.response_checks import check_bot, checked_batch, circumstances
 from chatbots.hosting.waiting import RequestQueue
+from chatbots.replies import Response
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,9 @@ import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from chatbots.base import MAY_BE_EMPTY, Bot, Context, Failure, ReplyOutcome, Response
+from chatbots.base import Bot, Context
 from chatbots.errors import last_line
+from chatbots.replies import MAY_BE_EMPTY, Failure, ReplyOutcome, Response
 from evaluation.texts.cleaning import storable
 from evaluation.texts.lengths import MAX_REPLY_CHARS
 

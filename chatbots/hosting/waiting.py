@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from chatbots import errors
-from chatbots.base import Response
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
@@ -18,6 +17,7 @@ from chatbots.errors import (
 from chatbots.hosting.health import Health, Outcome, State, Tally
 from chatbots.hosting.requests import CircuitBreaker, Request, TenantQueue
 from chatbots.hosting.response_checks import SILENT, checked, last_lines
+from chatbots.replies import Response
 from evaluation.texts.lengths import MAX_REPLY_CHARS
 
 

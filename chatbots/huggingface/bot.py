@@ -12,17 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from chatbots import instruction_prompts
-from chatbots.base import (
-    Answering,
-    BotConfiguration,
-    Candidate,
-    Context,
-    Device,
-    Failure,
-    Response,
-    Usage,
-    seed_of,
-)
+from chatbots.base import Answering, BotConfiguration, Context, Device, seed_of
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.hosting.response_checks import is_blank
@@ -40,6 +30,7 @@ from chatbots.huggingface.files import (
     local_folder,
 )
 from chatbots.local_files import hash_of
+from chatbots.replies import Candidate, Failure, Response, Usage
 
 CODE = Path(__file__).parent
 MESSAGES = Path(instruction_prompts.__file__)

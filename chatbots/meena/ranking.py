@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import torch
 
 from chatbots.meena.model import Encoded, Meena, pad_tokens
-from chatbots.meena.sampling import Sample
+from chatbots.meena.samples import Sample
 from chatbots.meena.tokenizer import Tokenizer
 
 

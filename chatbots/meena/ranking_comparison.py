@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 
 from chatbots.meena.ranking import with_priors
 from chatbots.meena.responder import Responder
-from chatbots.meena.sampling import RankBy, Sample, rank
+from chatbots.meena.samples import RankBy, Sample, rank
 
 CANDIDATES = "candidates.jsonl"
 """File of the stored candidates in the folder of a comparison."""

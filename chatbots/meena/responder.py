@@ -19,7 +19,8 @@ from torch import Tensor
 
 from chatbots.meena.model import Meena
 from chatbots.meena.ranking import with_priors
-from chatbots.meena.sampling import Sample, SampleStream, SamplingSettings, rank, sample_all
+from chatbots.meena.samples import Sample, rank
+from chatbots.meena.sampling import SampleStream, SamplingSettings, sample_all
 from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 from chatbots.safety import AllowEverything, SafetyClassifier
 from evaluation.texts.repetition import repeats

@@ -12,12 +12,11 @@ Source: arXiv:2001.09977, section 3.4.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count, islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +27,7 @@ from torch.nn.functional import pad
 from chatbots.meena.acceleration import Recorded
 from chatbots.meena.cache import to_device, to_host
 from chatbots.meena.model import Meena
+from chatbots.meena.samples import RankBy, Sample
 from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer
 
 BLOCK = 64
@@ -36,11 +36,6 @@ ROWS = 40
 """Number of rows drawn together on the CPU, so that their probabilities stay in a core's cache."""
 LOOKING = 4
 """Tokens after which Python waits for a GPU to see which samples have ended."""
-RankBy = Literal["per_token", "total", "length_normalised", "mutual_information"]
-LENGTH_EXPONENT = 0.6
-"""Exponent of the length penalty."""
-PRIOR_WEIGHT = 0.5
-"""Weight of the prior in mutual information; 0 ranks by log P alone, 1 by pointwise mutual information."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,52 +70,6 @@ class SamplingSettings:
 
 MEENA_BASE = SamplingSettings(samples=20, temperature=0.88)
 MEENA_FULL = SamplingSettings(samples=20, temperature=1.0, top_k=40)
-
-
-class Sample(NamedTuple):
-    """One drawn response.
-
-    Attributes:
-        tokens: the end token included, if it was reached.
-        log_likelihood: log P of these tokens under the model, in nats.
-        prior: log P of these tokens given an empty conversation, in nats; NaN until it is computed.
-    """
-
-    tokens: tuple[int, ...]
-    log_likelihood: float
-    prior: float = math.nan
-
-    @property
-    def per_token(self) -> float:
-        """Mean over tokens: log P / number of tokens."""
-        return self.log_likelihood / len(self.tokens)
-
-    @property
-    def finished(self) -> bool:
-        """True if the model ended the response itself."""
-        return self.tokens[-1] == Tokenizer.end
-
-
-SCORES: dict[RankBy, Callable[[Sample], float]] = {
-    "per_token": lambda sample: sample.per_token,
-    "total": lambda sample: sample.log_likelihood,
-    "length_normalised": lambda sample: (
-        sample.log_likelihood / ((5 + len(sample.tokens)) / 6) ** LENGTH_EXPONENT
-    ),
-    "mutual_information": lambda sample: sample.log_likelihood - PRIOR_WEIGHT * sample.prior,
-}
-"""The ranking functions; higher is better."""
-
-
-def rank(samples: Sequence[Sample], by: RankBy) -> list[Sample]:
-    """Sort the samples by score, best first; equal ones keep their order.
-
-    Args:
-        samples: with `prior` if ranked by mutual information.
-        by: the ranking function.
-    """
-    score = SCORES[by]
-    return sorted(samples, key=lambda sample: -score(sample))
 
 
 def draw(scores: Tensor, uniforms: Tensor, *, temperature: float, top_k: int | None) -> tuple[Tensor, Tensor]:

@@ -11,8 +11,9 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from chatbots.base import Answering, Context, Failure, Response
+from chatbots.base import Answering, Context
 from chatbots.errors import last_line
+from chatbots.replies import Failure, Response
 
 STEP_SECONDS = 0.25
 """Longest time of a step, after which hosting looks for requests whose deadline has passed."""

@@ -22,11 +22,12 @@ from pydantic import (
 )
 
 from chatbots import instruction_prompts
-from chatbots.base import Answering, BotConfiguration, Context, Kind, Response, Speaker, Turn
+from chatbots.base import Answering, BotConfiguration, Context, Kind, Speaker, Turn
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem, ServiceError
 from chatbots.hosting.response_checks import clean_text
 from chatbots.local_files import hash_of
+from chatbots.replies import Response
 from chatbots.services.addresses import (
     PREFIX,
     MissingKeyError,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from chatbots.base import Context, Response, Speaker, Turn
+from chatbots.base import Context, Speaker, Turn
 from chatbots.instruction_prompts import (
     Message,
     alternating_messages_of,
@@ -15,6 +15,7 @@ from chatbots.instruction_prompts import (
     newest_turns,
     with_material,
 )
+from chatbots.replies import Response
 from chatbots.services.answering import Show
 from chatbots.services.bot import ServiceBot, ServiceConfiguration
 from chatbots.services.chat_settings import ChatConfiguration

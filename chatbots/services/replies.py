@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from chatbots.base import Candidate, ReplyOutcome, Response, Usage
 from chatbots.errors import ServiceError
 from chatbots.hosting.response_checks import is_blank
+from chatbots.replies import Candidate, ReplyOutcome, Response, Usage
 from chatbots.services.think_blocks import SurrogateJoiner, ThinkFilter
 
 MOST_MODEL_CHARS = 300

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chatbots.base import Usage
+from chatbots.replies import Usage
 
 MOST_TOKENS = 2**31 - 1
 """Largest number that is taken for a number of tokens."""

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chatbots.base import Response
 from chatbots.identity.audit import Probe
+from chatbots.replies import Response
 from turnwise.accounts.models import User
 from turnwise.audits import services
 from turnwise.audits.models import Audit

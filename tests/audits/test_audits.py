@@ -12,9 +12,9 @@ from django.test import Client
 from django.utils import timezone
 
 from chatbots.__main__ import main
-from chatbots.base import Response
 from chatbots.identity.audit import LINES, TALKS
 from chatbots.identity.rule_accuracy import held_back_accuracy
+from chatbots.replies import Response
 from tests.audits.conftest import MACHINE, MakeAudit, every_fourth_denies
 from tests.planted import SignIn
 from turnwise.accounts import credentials

@@ -10,9 +10,10 @@ from django.test import Client
 from django.utils import timezone
 
 from chatbots.base import Bot as BotClass
-from chatbots.base import Candidate, Context, Response
+from chatbots.base import Context
 from chatbots.hosting.health import DRIFT_CONTEXTS
 from chatbots.registry import REGISTRY
+from chatbots.replies import Candidate, Response
 from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
 from turnwise.bots import drift_check, tasks

@@ -20,10 +20,11 @@ from django.db.models.functions import Now
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from chatbots.base import Context, ReplyOutcome
+from chatbots.base import Context
 from chatbots.errors import BotFailedError, BotLateError, BotNotHostedError
 from chatbots.hosting import requests
 from chatbots.hosting.health import State
+from chatbots.replies import ReplyOutcome
 from tests.bots.conftest import ROOT, StartHost
 from tests.conftest import PATIENCE, MakeStudy, enter
 from turnwise.accounts.models import User

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from pydantic import Field, SecretStr
 
-from chatbots import base
+from chatbots import base, replies
 from chatbots.bots.meena import SHIPPED
 from chatbots.registry import REGISTRY
 from tests.conftest import MakeStudy
@@ -43,8 +43,10 @@ class Everything(base.Bot):
 
     def respond(self, contexts):
         return [
-            base.Response(
-                "yes", (base.Candidate("yes", -1.5), base.Candidate("no", -2.0)), base.Usage(completion=1)
+            replies.Response(
+                "yes",
+                (replies.Candidate("yes", -1.5), replies.Candidate("no", -2.0)),
+                replies.Usage(completion=1),
             )
             for _ in contexts
         ]

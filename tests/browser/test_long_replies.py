@@ -88,7 +88,8 @@ async def test_a_long_reply_is_read_from_the_top_and_judged_at_its_end(
     await expect(left).to_contain_text("left to read")
     before = await left.inner_text()
     box = await dock.bounding_box()
-    assert box and box["height"] < 80
+    assert box
+    assert box["height"] < 80
     assert await wanda.fits()
     assert await wanda.flaws() == []
     assert await heard(page, "It is the habit that counts") == 1

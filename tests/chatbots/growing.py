@@ -5,8 +5,9 @@ from itertools import count
 
 from typing_extensions import override
 
-from chatbots.base import Answering, BotConfiguration, Context, Failure, Response
+from chatbots.base import Answering, BotConfiguration, Context
 from chatbots.continuous import ContinuousBot
+from chatbots.replies import Failure, Response
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 FLAGS = "\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7"

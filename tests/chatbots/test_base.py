@@ -9,17 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
-from chatbots.base import (
-    Bot,
-    BotConfiguration,
-    Candidate,
-    Context,
-    Device,
-    ReplyOutcome,
-    Response,
-    Speaker,
-    Turn,
-)
+from chatbots.base import Bot, BotConfiguration, Context, Device, Speaker, Turn
 from chatbots.hosting.response_checks import (
     MAX_CANDIDATES,
     MAX_REMARK_CHARS,
@@ -28,6 +18,7 @@ from chatbots.hosting.response_checks import (
     clean_text,
     is_blank,
 )
+from chatbots.replies import Candidate, ReplyOutcome, Response
 from evaluation.texts.lengths import MAX_REPLY_CHARS
 
 

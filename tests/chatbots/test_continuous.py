@@ -8,11 +8,12 @@ from contextlib import suppress
 
 import pytest
 
-from chatbots.base import Answering, BotConfiguration, Context, Failure, Response
+from chatbots.base import Answering, BotConfiguration, Context
 from chatbots.continuous import ContinuousBot
 from chatbots.errors import BotFailedError, BotLateError
 from chatbots.hosting.health import State
 from chatbots.hosting.resident import Resident
+from chatbots.replies import Failure, Response
 
 
 class Counting(Answering):

@@ -6,11 +6,12 @@ import threading
 
 import pytest
 
-from chatbots.base import Bot, BotConfiguration, Context, Response
+from chatbots.base import Bot, BotConfiguration, Context
 from chatbots.ensembles import AT_ONCE
 from chatbots.errors import BotFailedError, ChatbotError, ConfigurationError
 from chatbots.hosting.resident import Resident
 from chatbots.registry import REGISTRY, create_bot
+from chatbots.replies import Response
 
 BOTH = threading.Barrier(2, timeout=120)
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatbots.base import Context, Kind, Response, Speaker, Turn
+from chatbots.base import Context, Kind, Speaker, Turn
 from chatbots.bots.hierarchical import SHIPPED
 from chatbots.hosting.response_checks import is_blank
 from chatbots.registry import REGISTRY, create_bot, describe, registered_names
+from chatbots.replies import Response
 from chatbots.training.running import DeviceError
 from tests.chatbots.local_service import Received, Sent, running
 from tests.chatbots.services.protocols import PROTOCOLS, Scripted

@@ -102,7 +102,8 @@ def test_every_command_on_a_busy_machine_ends_with_its_status(tmp_path: Path) ->
 
 RELEASING = """
 import sys, time, torch
-from chatbots.base import Bot, BotConfiguration, Response
+from chatbots.base import Bot, BotConfiguration
+from chatbots.replies import Response
 from chatbots.hosting.resident import Resident
 
 class Large(Bot):

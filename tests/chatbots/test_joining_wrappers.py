@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from chatbots.base import Answering, Bot, BotConfiguration, Candidate, Context, Failure, Response
+from chatbots.base import Answering, Bot, BotConfiguration, Context
 from chatbots.bots.identity_guard import IdentityGuardBot
 from chatbots.bots.wrappers import LatencyFloorBot, RepetitionFilterBot
 from chatbots.continuous import ContinuousBot
 from chatbots.hosting.resident import Resident
 from chatbots.registry import REGISTRY, create_bot
+from chatbots.replies import Candidate, Failure, Response
 from chatbots.wrapping import WrapperBot
 
 SAID = "I would love to go to Paris too"

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import Field, SecretStr
 
-from chatbots.base import Bot, BotConfiguration, Response
+from chatbots.base import Bot, BotConfiguration
 from chatbots.errors import ConfigurationError, DuplicateBotError, UnknownBotError
 from chatbots.registry import REGISTRY, Registry
+from chatbots.replies import Response
 
 ROOT = Path(__file__).parents[2]
 
@@ -187,7 +188,8 @@ def test_listing_bots_imports_no_heavy_library(tmp_path):
 
 
 LAB_BOT = """
-from chatbots.base import Bot, Response
+from chatbots.base import Bot
+from chatbots.replies import Response
 from chatbots.registry import register
 from .shared import ANSWER
 

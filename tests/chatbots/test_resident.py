@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from chatbots.base import Bot, BotConfiguration, Context, Response
+from chatbots.base import Bot, BotConfiguration, Context
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
@@ -20,6 +20,7 @@ from chatbots.errors import (
 from chatbots.hosting.health import State, Tally
 from chatbots.hosting.resident import Resident
 from chatbots.huggingface.files import ModelFilesError
+from chatbots.replies import Response
 from chatbots.training.checkpoint import CheckpointError
 from evaluation.texts.lengths import MAX_REPLY_CHARS
 

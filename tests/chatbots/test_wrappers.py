@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from chatbots.base import Bot, BotConfiguration, Candidate, Context, Failure, ReplyOutcome, Response, Usage
+from chatbots.base import Bot, BotConfiguration, Context
 from chatbots.errors import BotFailedError, ConfigurationError
 from chatbots.hosting.resident import Resident
 from chatbots.registry import REGISTRY, create_bot
+from chatbots.replies import Candidate, Failure, ReplyOutcome, Response, Usage
 
 REPEATED = "I would love to go to Paris too"
 

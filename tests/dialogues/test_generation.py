@@ -8,7 +8,7 @@ from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatbots.base import ReplyOutcome
+from chatbots.replies import ReplyOutcome
 from tests.conftest import MakeStudy, OpenTab, start_dialogue
 from tests.outcome_bot import CONTEXTS, replies_of_all_bots
 from turnwise.bots.generation import Generation

@@ -8,8 +8,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ValidationError
 
-from chatbots.base import ReplyOutcome
 from chatbots.registry import REGISTRY
+from chatbots.replies import ReplyOutcome
 from tests.chatbots.growing import EMOJI, LONG, GrowingBot
 from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue
 from turnwise.accounts.models import User

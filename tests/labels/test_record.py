@@ -7,7 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 
-from chatbots.base import Response
+from chatbots.replies import Response
 from evaluation.questions import question_set
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import bot_of

@@ -12,7 +12,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import IntegrityError, connection, connections
 
-from chatbots.base import Response
+from chatbots.replies import Response
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.live.conftest import query, until_a_batch_waits_for_a_row
 from turnwise.bots.hosting.client import Reply

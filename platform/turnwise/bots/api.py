@@ -10,8 +10,8 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import ConfigDict, StringConstraints
 
-from chatbots.base import ReplyOutcome
 from chatbots.registry import REGISTRY
+from chatbots.replies import ReplyOutcome
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.colleagues import UnknownPersonError, people_named
 from turnwise.accounts.limits import TooManyAtOnceError, too_often

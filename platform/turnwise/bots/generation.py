@@ -18,7 +18,7 @@ from django.db.models.lookups import In
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from chatbots.base import MAY_BE_EMPTY, ReplyOutcome, Response, Usage
+from chatbots.replies import MAY_BE_EMPTY, ReplyOutcome, Response, Usage
 from evaluation.report.bundles.columns import GENERATION
 
 Stored = Mapping[str, Any] | None
@@ -66,7 +66,7 @@ OUTCOME_TITLES: Mapping[ReplyOutcome, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How a reply came about; attributes as in `chatbots.base.Response`."""
+    """How a reply came about; attributes as in `chatbots.replies.Response`."""
 
     outcome: ReplyOutcome = ReplyOutcome.COMPLETE
     remarks: tuple[str, ...] = ()

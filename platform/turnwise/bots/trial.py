@@ -9,9 +9,10 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
-from chatbots.base import Context, Usage
+from chatbots.base import Context
 from chatbots.errors import ChatbotError
 from chatbots.hosting.response_checks import is_blank
+from chatbots.replies import Usage
 from evaluation.texts.lengths import MAX_TURN_CHARS
 from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User

@@ -13,9 +13,10 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from chatbots.base import Context, ReplyOutcome, Response
+from chatbots.base import Context
 from chatbots.hosting.growth import cut_to, grown_from
 from chatbots.hosting.response_checks import is_blank
+from chatbots.replies import ReplyOutcome, Response
 from turnwise.bots.hosting import client
 from turnwise.bots.hosting.client import OnLoading, Reply
 from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, PartialReply

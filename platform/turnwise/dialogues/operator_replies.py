@@ -13,8 +13,8 @@ from channels.layers import get_channel_layer
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatbots.base import Response
 from chatbots.errors import OperatorAwayError, OperatorLateError
+from chatbots.replies import Response
 from turnwise.accounts.models import User
 from turnwise.bots import operators
 from turnwise.bots.hosting.client import Reply

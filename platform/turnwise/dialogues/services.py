@@ -2,9 +2,8 @@
 
 Each step is a database function (sql/). If the protocol allows it, the step updates the dialogue's row and
 inserts the turn. PostgreSQL evaluates the condition again once it holds the row, so if two frames race for
-the same position, one wins and the other gets the reason (`_explain_refusal`). Times are PostgreSQL's,
-taken once the row is held, so that they follow the order of events. Steps that wait at the same moment share
-a commit. See docs/decisions/one-statement-per-turn.md and turns-in-batches.md.
+the same position, one wins and the other gets the reason. Times are PostgreSQL's, taken once the row is held.
+See docs/decisions/one-statement-per-turn.md and turns-in-batches.md.
 """
 
 import random
@@ -40,8 +39,7 @@ from turnwise.studies.services import results_changed
 
 # After this many failed replies in a row the worker may end the conversation with full pay. For an operator
 # one is enough, because the worker has already waited for a long time.
-FAULTS_BEFORE_GIVING_UP = 3
-FAULTS_OF_OPERATOR = 1
+FAULTS_BEFORE_GIVING_UP, FAULTS_OF_OPERATOR = 3, 1
 LONGEST_WAIT = timedelta(seconds=60)
 
 
@@ -393,9 +391,8 @@ def end(dialogue: Dialogue, ending: Dialogue.Ending, outcome: Outcome, now: date
     dialogue.ending = ending
     dialogue.ended_at = now
     dialogue.save(update_fields=["ending", "ended_at"])
-    open_assignments = list(
-        dialogue.seats.filter(assignment__outcome="").values_list("assignment", flat=True)
-    )
+    open_seats = dialogue.seats.filter(assignment__outcome="")
+    open_assignments = list(open_seats.values_list("assignment", flat=True))
     for assignment in open_assignments:
         complete(assignment, outcome, now=now)
     if not open_assignments:

@@ -5,10 +5,11 @@ import asyncio
 import pytest
 import torch
 
-from chatbots.base import Context, Failure
+from chatbots.base import Context
 from chatbots.hosting.resident import Resident
 from chatbots.hosting.response_checks import clean_text
 from chatbots.registry import create_bot
+from chatbots.replies import Failure
 from tests.chatbots.tiny_models import (
     save_bart,
     save_blenderbot,

@@ -3,13 +3,14 @@ import json
 import numpy as np
 import pytest
 
-from chatbots.base import Context, Failure
+from chatbots.base import Context
 from chatbots.errors import ConfigurationError
 from chatbots.identity.audit import questions
 from chatbots.identity.guard_classifier import Judge
 from chatbots.identity.labels import Intent, Label
 from chatbots.identity.replies import Reply, categorise
 from chatbots.registry import REGISTRY, create_bot
+from chatbots.replies import Failure
 
 
 def scripted(*replies):

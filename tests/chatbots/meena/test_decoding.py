@@ -12,16 +12,15 @@ from chatbots.meena.cache import TO_DEVICE, TO_HOST
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena, decoding_bytes
 from chatbots.meena.responder import beam_search
+from chatbots.meena.samples import Sample, rank
 from chatbots.meena.sampling import (
     LOOKING,
     MEENA_BASE,
     MEENA_FULL,
-    Sample,
     SampleStream,
     SamplingSettings,
     draw,
     invert,
-    rank,
     sample_all,
 )
 from chatbots.meena.tokenizer import NEVER_WRITTEN, Tokenizer

@@ -14,7 +14,8 @@ from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena, save_checkpoint
 from chatbots.meena.ranking import with_priors
 from chatbots.meena.responder import Responder
-from chatbots.meena.sampling import RankBy, Sample, SamplingSettings, rank
+from chatbots.meena.samples import RankBy, Sample, rank
+from chatbots.meena.sampling import SamplingSettings
 from chatbots.meena.tokenizer import Tokenizer
 
 torch.set_num_threads(1)

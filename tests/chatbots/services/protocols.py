@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chatbots.base import ReplyOutcome
+from chatbots.replies import ReplyOutcome
 from tests.chatbots.local_service import Received, Sent
 
 

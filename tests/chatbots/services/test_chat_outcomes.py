@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from chatbots.base import Context, ReplyOutcome, Usage
+from chatbots.base import Context
 from chatbots.errors import ServiceError
 from chatbots.hosting.resident import Resident
 from chatbots.registry import create_bot
+from chatbots.replies import ReplyOutcome, Usage
 from tests.chatbots.local_service import Sent, in_order, running
 
 HI = Context.from_texts(["How are you?"], seed=5)

@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from chatbots.base import Context, Passage, ReplyOutcome, Speaker, Turn
+from chatbots.base import Context, Passage, Speaker, Turn
 from chatbots.errors import ConfigurationError, ServiceError
 from chatbots.registry import REGISTRY, create_bot
+from chatbots.replies import ReplyOutcome
 from tests.chatbots.local_service import Sent, running
 from tests.chatbots.services.protocols import PROTOCOLS, Gemini, Scripted
 

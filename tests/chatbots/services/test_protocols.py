@@ -2,9 +2,10 @@
 
 import pytest
 
-from chatbots.base import Context, Failure, ReplyOutcome, Usage
+from chatbots.base import Context
 from chatbots.errors import ServiceError
 from chatbots.registry import create_bot
+from chatbots.replies import Failure, ReplyOutcome, Usage
 from tests.chatbots.local_service import Sent, running
 from tests.chatbots.services.protocols import PROTOCOLS, Scripted
 

@@ -5,10 +5,11 @@ import threading
 
 import pytest
 
-from chatbots.base import Context, Failure, Speaker, Turn
+from chatbots.base import Context, Speaker, Turn
 from chatbots.errors import ConfigurationError, ServiceError
 from chatbots.hosting.resident import Resident
 from chatbots.registry import REGISTRY, create_bot
+from chatbots.replies import Failure
 from tests.chatbots.local_service import Sent, in_order, running
 
 HI = Context((Turn(Speaker.BOT, "Hi!"), Turn(Speaker.HUMAN, "How are you?")), seed=5)

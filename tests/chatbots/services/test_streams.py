@@ -5,9 +5,10 @@ import threading
 
 import pytest
 
-from chatbots.base import Context, Failure, ReplyOutcome, Usage
+from chatbots.base import Context
 from chatbots.hosting.resident import Resident
 from chatbots.registry import create_bot
+from chatbots.replies import Failure, ReplyOutcome, Usage
 from chatbots.services.answering import ServiceAnswering
 from tests.chatbots.local_service import Sent, in_order, running
 

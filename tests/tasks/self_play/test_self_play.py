@@ -15,8 +15,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from chatbots.base import Response
 from chatbots.hosting import requests
+from chatbots.replies import Response
 from tests.conftest import MakeQueue
 from tests.tasks.self_play.conftest import MakeSelfPlay, SignIn, is_whole, play, reread, said, scripted
 from turnwise.accounts.models import User

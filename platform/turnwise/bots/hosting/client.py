@@ -11,7 +11,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import connection
 
-from chatbots.base import Context, Response
+from chatbots.base import Context
 from chatbots.errors import (
     BotFailedError,
     BotHostGoneError,
@@ -21,6 +21,7 @@ from chatbots.errors import (
 )
 from chatbots.hosting.health import State
 from chatbots.hosting.response_checks import limited
+from chatbots.replies import Response
 from turnwise.bots.generation import Generation
 from turnwise.bots.hosting import presence, resident_bots
 from turnwise.bots.hosting.growth import OnPartial

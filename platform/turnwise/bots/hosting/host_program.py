@@ -13,7 +13,7 @@ def load(names: Sequence[str]) -> Callable[[], Callable[[], int]]:
     """Import all modules that a host needs; each forked copy loads the bots."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
     django.setup()
-    host = partial(_host, load_command_class("turnwise.bots", "hostbots"), names)
+    host = partial(_host, load_command_class("turnwise.project", "hostbots"), names)
     return lambda: host
 
 

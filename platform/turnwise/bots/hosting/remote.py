@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from channels.layers import get_channel_layer
 
-from chatbots.base import Candidate, Context, Drawing, Passage, ReplyOutcome, Response, Speaker, Turn, Usage
+from chatbots.base import Context, Drawing, Passage, Speaker, Turn
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
@@ -29,6 +29,7 @@ from chatbots.errors import (
     HostingError,
     LineLostError,
 )
+from chatbots.replies import Candidate, ReplyOutcome, Response, Usage
 from turnwise.bots.hosting.growth import GrowthDecoder, Item, OnPartial, PartialReply
 from turnwise.bots.hosting.presence import Copy
 
