@@ -182,8 +182,8 @@ def wait_for_report(researcher: Visitor, study: str, conversations: int) -> list
     deadline = time.monotonic() + REPORT_SECONDS
     while True:
         page = researcher.get(f"{study}report/")
-        row = next((row for row in page.rows if row[0].strip() == BOT and len(row) > 4), None)
-        if row and "data-running" not in page.text and row[4].strip() == str(conversations):
+        row = next((row for row in page.rows if row[0].strip() == BOT and len(row) >= 8), None)
+        if row and "data-running" not in page.text and row[-4].strip() == str(conversations):
             return row
         if time.monotonic() > deadline:
             raise MismatchError(
@@ -201,7 +201,7 @@ def check_report(row: list[str], expected: Scores) -> None:
             raise MismatchError(
                 f"The report shows {name} {float(shown)} and {float(100 * share):.4f} was planted."
             )
-    counts = [int(cell) for cell in row[4:8]]
+    counts = [int(cell) for cell in row[-4:]]
     planted = [expected.conversations, expected.turns, expected.turns, expected.conversations]
     if counts != planted:
         raise MismatchError(
