@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from chatbots.base import Bot, BotConfiguration, Context, Speaker
 from chatbots.registry import REGISTRY
 from chatbots.replies import ReplyOutcome, Response, Usage
 from turnwise.bots.models import Bot as BotRow
-
-REGISTRY.registered_names()  # loads the shipped bots first, whose names are then taken
 
 CONTEXTS: list[Context] = []
 """Contexts that bots of this kind were asked with, in order."""
@@ -37,8 +37,11 @@ class OutcomeBot(Bot):
         return Response(usage=Usage(**usage) if usage else None, outcome=outcome, remarks=remarks, **given)
 
 
-if "outcomes" not in REGISTRY.registered_names():
-    REGISTRY.register("outcomes")(OutcomeBot)
+def register_outcome_bot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the bot for one test, so that no other test meets it in a list of all bots."""
+    REGISTRY.registered_names()  # loads the shipped bots first, whose names are then taken
+    monkeypatch.setitem(REGISTRY._classes, "outcomes", OutcomeBot)
+    monkeypatch.setattr(OutcomeBot, "name", "outcomes")
 
 
 def replies_of_all_bots(*replies: dict[str, Any]) -> None:

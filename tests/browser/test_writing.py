@@ -71,7 +71,7 @@ async def test_a_worker_writes_by_keyboard_and_loses_nothing(
     await expect(page.locator("#notice")).to_contain_text("like an assistant program")
     await expect(box).to_have_value("As an AI I would say: green")
     assert await wanda.flaws() == []
-    await box.fill("word " * 1000)
+    await box.fill("word " * 2000)
     await expect(page.locator("#hint")).to_have_text("Shorten your response to send it.")
     await box.fill("Half a thought")
     await page.reload()

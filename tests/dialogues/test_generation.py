@@ -10,12 +10,18 @@ from django.utils import timezone
 
 from chatbots.replies import ReplyOutcome
 from tests.conftest import MakeStudy, OpenTab, start_dialogue
-from tests.outcome_bot import CONTEXTS, replies_of_all_bots
+from tests.outcome_bot import CONTEXTS, register_outcome_bot, replies_of_all_bots
 from turnwise.bots.generation import Generation
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Fault, Turn
 from turnwise.studies.models import Study
+
+
+@pytest.fixture(autouse=True)
+def _outcome_bot_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    register_outcome_bot(monkeypatch)
+
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

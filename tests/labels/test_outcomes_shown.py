@@ -12,7 +12,7 @@ from django.test import Client
 from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeStudy, MakeVersion
 from tests.desks import begin
-from tests.outcome_bot import OutcomeBot
+from tests.outcome_bot import OutcomeBot, register_outcome_bot
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
@@ -24,6 +24,12 @@ from turnwise.judging.queue import services as judging
 from turnwise.responses import services
 from turnwise.responses.models import Response
 from turnwise.responses.tasks import answer_slice
+
+
+@pytest.fixture(autouse=True)
+def _outcome_bot_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    register_outcome_bot(monkeypatch)
+
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
