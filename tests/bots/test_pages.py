@@ -362,7 +362,7 @@ def test_a_trial_shows_the_reply_with_its_candidates_and_stores_nothing(
 
     body = response.json()
     assert response.status_code == 200
-    assert (body["text"], body["tokens"], body["seed"]) == ("yes", 1, 3)
+    assert (body["text"], body["usage"]["completion"], body["seed"]) == ("yes", 1, 3)
     assert body["candidates"] == [{"text": "yes", "score": -1.5}, {"text": "no", "score": -2.0}]
     assert body["version"] == rexs_bot.versions.get().pk
 

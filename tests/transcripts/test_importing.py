@@ -628,7 +628,7 @@ def test_the_command_can_only_look(study: Study, tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["absent.txt", "--study", "{code}"], "absent.txt cannot be read"),
-        (["{file}", "--study", "nowhere"], "no study with the code 'nowhere'"),
+        (["{file}", "--study", "nowhere"], "no study 'nowhere'"),
         (["{file}", "--study", "{code}", "--system", "Nobody=X"], "--system Nobody: write SPEAKER=TITLE"),
         (["{file}", "--study", "{code}", "--system", "Mitsuku="], "no turn of this conversation"),
         (["{lorem}", "--study", "{code}"], "does not look like any known format"),
