@@ -1,5 +1,7 @@
+
 """Nothing is stored that nobody meant: no keys of a burst, none too early, nothing of what was not seen."""
 
+import asyncio
 import json
 import time
 from datetime import timedelta
@@ -24,16 +26,15 @@ TYPING = 0.02  # seconds between the keys of somebody who types fast
 
 
 async def typed(page: Page, text: str) -> None:
-    """Type fast, by the time that each key carries: a busy machine may take longer to hand them on."""
+    """Type fast, by the time that each key carries; all are sent at once, as a busy machine may be slow."""
     keyboard = await page.context.new_cdp_session(page)
     began = time.time()
-    for number, key in enumerate(text):
-        at = began + number * TYPING
-        await keyboard.send(
-            "Input.dispatchKeyEvent", {"type": "keyDown", "key": key, "text": key, "timestamp": at}
-        )
-        await keyboard.send("Input.dispatchKeyEvent", {"type": "keyUp", "key": key, "timestamp": at})
-    await keyboard.detach()
+    strokes = [
+        keyboard.send("Input.dispatchKeyEvent", {"key": key, "timestamp": began + number * TYPING, **event})
+        for number, key in enumerate(text)
+        for event in ({"type": "keyDown", "text": key}, {"type": "keyUp"})
+    ]
+    await asyncio.gather(*strokes)
 
 
 @pytest.mark.parametrize("text", ["You know, my name is Ann", "No, that is wrong", "Any idea? yes no y n"])

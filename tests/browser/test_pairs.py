@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.browser.conftest import Server, Visit, Visitor
 from tests.browser.test_judging import CRAMPED, PASSWORD, SIZES, give_password
+from tests.browser.test_meant import typed
 from tests.browser.test_nothing_lost import Line
 from tests.conftest import MakePairs, MakeStudy
 from tests.desks import begin
@@ -168,7 +169,7 @@ async def test_a_burst_of_keys_is_no_judgment(visit: Visit, responses: Study) ->
     page = await sit_down(visitor, responses)
     await visitor.keys_count()
 
-    await page.keyboard.type("12 or so", delay=30)
+    await typed(page, "12 or so")
 
     await asyncio.sleep(1)
     assert await Label.objects.acount() == 0
