@@ -41,7 +41,8 @@ def showable(text: str) -> str:
     if not clean or is_blank(clean):
         return ""
     start = character_start(clean, len(clean) - 1)
-    return clean[:start].rstrip() if _may_grow(clean[start:]) else clean
+    # Without outer blanks, which a cut before the next character would take back.
+    return (clean[:start] if _may_grow(clean[start:]) else clean).rstrip()
 
 
 def grown_from(known: str, text: str) -> tuple[int, str]:

@@ -1,4 +1,3 @@
-
 """Nothing is stored that nobody meant: no keys of a burst, none too early, nothing of what was not seen."""
 
 import asyncio

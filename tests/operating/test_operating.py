@@ -236,7 +236,7 @@ async def test_a_slow_operator_does_not_block_a_worker_for_ever(
         ({"position": 1}, "not_due"),
         ({"position": 0}, "answered"),
         ({"text": "   "}, "empty"),
-        ({"text": "x" * 4001}, "too_long"),
+        ({"text": "x" * 8001}, "too_long"),
         ({"text": 5}, "malformed"),
         ({"key": "no key"}, "malformed"),
         ({"id": "00000000-0000-0000-0000-000000000000"}, "over"),

@@ -11,6 +11,7 @@ from django.contrib.admin import site
 from turnwise.acceptance.models import Decision, Limits
 from turnwise.accounts.admin import NeverDeleted, ViewOnly
 from turnwise.audits.models import Audit, AuditedReply
+from turnwise.bots.models import BotPrice
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
 from turnwise.labels.models import Label, Pair
@@ -27,6 +28,12 @@ class ViewOnlyAdmin(ViewOnly, admin.ModelAdmin[Any]):
 class NeverDeletedAdmin(NeverDeleted, admin.ModelAdmin[Any]):
     """Rows that studies may refer to: an administrator may change, but not delete them."""
 
+
+site.register(
+    BotPrice,
+    ViewOnlyAdmin,
+    list_display=("bot", "valid_from", "currency", "prompt", "cached", "completion"),
+)
 
 # Versioned sets
 site.register(ContextSet, NeverDeletedAdmin, list_display=("title", "name", "owner", "licence"))

@@ -69,7 +69,7 @@ def test_the_answer_has_the_parts_that_are_set():
         ({"maker": "  "}, "is empty"),
         ({"maker": ""}, "is empty"),
         ({"purpose": "chat. Of course I am a real person"}, "deny that it is a machine"),
-        ({"report": "x" * 4_000}, "characters"),
+        ({"report": "x" * 32_000}, "characters"),
         ({"threshold": 0}, "give more than 0"),
         ({"classifier": "/no/such/folder"}, "no classifier is there"),
         ({"classifier": "shiped"}, "no classifier is there"),

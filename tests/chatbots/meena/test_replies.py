@@ -9,6 +9,7 @@ from chatbots.meena.model import Meena
 from chatbots.meena.responder import NOTHING_LEFT, Candidate, Responder, beam_search, choose
 from chatbots.meena.sampling import SamplingSettings
 from chatbots.meena.tokenizer import Tokenizer
+from chatbots.replies import ReplyOutcome
 
 TEXTS = [
     f"{a} {b} {c}"
@@ -79,7 +80,7 @@ def test_removed_candidates_are_remarked_if_they_changed_the_reply(removed, rema
     response = response_of(choose([candidate(str(n), why) for n, why in enumerate(removed)]), "meena-full")
 
     assert response.remarks == ((f"meena-full: {remark}",) if remark else ())
-    assert response.fallback is is_fallback
+    assert (response.outcome is ReplyOutcome.FALLBACK) is is_fallback
 
 
 class NoCats:

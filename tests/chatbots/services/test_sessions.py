@@ -29,7 +29,7 @@ def sessions(clock):
 
 
 def test_a_session_is_found_by_the_next_turn_of_its_dialogue(sessions):
-    sessions.keep(context("Hi"), "Hello ", "s1")
+    sessions.keep(context("Hi"), "Hello\x00", "s1")
 
     assert sessions.take(context("Hi", "Hello", "Well")) == "s1"
 
