@@ -117,7 +117,7 @@ def test_material_is_exported_as_it_was_imported(version: ContextSetVersion) -> 
     ("material", "why"),
     [
         (["x"] * 21, "There are 21 sentences of material, more than 20."),
-        (["x" * 2001], "Sentence 1 of the material has 2,001 characters, more than 2,000."),
+        (["x" * 32001], "Sentence 1 of the material has 32,001 characters, more than 32,000."),
         (["a\u0000b"], "Sentence 1 of the material has a control character"),
     ],
 )

@@ -62,6 +62,7 @@ FRAMES: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "turn": ({"text": "This is mine.", "key": "<key>"}, ONE_S_OWN),
         "label": ({"position": "<position>", "answers": YES}, "unknown_turn"),
         "retry": ({}, ONE_S_OWN),
+        "stop": ({"position": "<position>"}, ONE_S_OWN),
         "finish": ({}, "unanswered"),
         "give_up": ({}, "may_not_give_up"),
         "end_alone": ({}, "unknown_type"),

@@ -78,7 +78,7 @@ def test_a_turn_from_another_tab_is_not_overwritten(relayed: Dialogue) -> None:
     assert texts(relayed) == ["Hi!", "Hi there."]
 
 
-@pytest.mark.parametrize(("text", "says"), [(" \x00 ", "is empty"), ("x" * 4001, "4001 characters")])
+@pytest.mark.parametrize(("text", "says"), [(" \x00 ", "is empty"), ("x" * 32001, "32001 characters")])
 def test_a_turn_that_cannot_be_stored_is_refused(relayed: Dialogue, text: str, says: str) -> None:
     with pytest.raises(RelayRefusedError, match=says):
         add_turn(relayed.pk, position=1, text=text)
@@ -130,7 +130,7 @@ def test_corrected_turns_take_the_place_of_the_saved_ones(relayed: Dialogue) -> 
         ([(False, "Hi!")], "first turn must be yours"),
         ([], "first turn must be yours"),
         ([(n % 2 == 0, "x") for n in range(8)], "would be 8 turns"),
-        ([(True, "Hi!"), (False, "x" * 3000), (False, "x" * 3000)], "6001 characters"),
+        ([(True, "Hi!"), (False, "x" * 20000), (False, "x" * 20000)], "40001 characters"),
     ],
 )
 def test_refused_corrections_leave_the_turns_alone(

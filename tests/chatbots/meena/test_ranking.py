@@ -8,13 +8,12 @@ import pytest
 import torch
 
 from chatbots.bots import meena as bots
-from chatbots.meena import sampling
 from chatbots.meena.cli import main
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena, save_checkpoint
 from chatbots.meena.ranking import with_priors
 from chatbots.meena.responder import Responder
-from chatbots.meena.samples import RankBy, Sample, rank
+from chatbots.meena.samples import SCORES, RankBy, Sample, rank
 from chatbots.meena.sampling import SamplingSettings
 from chatbots.meena.tokenizer import Tokenizer
 
@@ -52,8 +51,8 @@ def test_each_function_prefers_what_its_formula_says():
         "length_normalised": common,
         "mutual_information": long,
     }
-    assert sampling.SCORES["length_normalised"](long) == pytest.approx(-7 / (13 / 6) ** 0.6)
-    assert sampling.SCORES["mutual_information"](short) == pytest.approx(-1)
+    assert SCORES["length_normalised"](long) == pytest.approx(-7 / (13 / 6) ** 0.6)
+    assert SCORES["mutual_information"](short) == pytest.approx(-1)
 
 
 def test_the_bots_offer_every_function():

@@ -30,7 +30,7 @@ def is_storable(conversation: Checked) -> bool:
     return (
         len(set(conversation.speakers)) == 2
         and len(conversation.texts) >= 2
-        and all(0 < len(text.strip()) <= 4000 for text in conversation.texts)
+        and all(0 < len(text.strip()) <= 32_000 for text in conversation.texts)
         and all("\x00" not in text and text.encode() for text in texts)
         and json.dumps(dict(conversation.details)).encode() != b""
     )

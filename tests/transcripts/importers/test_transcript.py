@@ -64,7 +64,7 @@ def test_a_line_without_a_speaker_goes_on_with_the_turn_before(read: Read) -> No
         ("A: one\nB: two\nC: three", 1, "“A”, “B”, “C”"),
         ("A: one", 1, "has two speakers"),
         ("A: one\nB: \nA: three", 2, "says nothing"),
-        (f"A: one\nB: {'x' * 4001}", 2, "4001 characters"),
+        (f"A: one\nB: {'x' * 32001}", 2, "32,001 characters"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(read: Read, text: str, line: int, says: str) -> None:
