@@ -11,12 +11,14 @@ BUNDLES = Path(__file__).parent / "earlier_bundles"
 """Without what no figure depends on: charts, tables of a paper, and the same data as CSV and Parquet."""
 
 
-@pytest.mark.parametrize(("name", "values"), [("conversations", 120), ("judgments", 94)])
+@pytest.mark.parametrize(("name", "values"), [("conversations", 118), ("judgments", 91)])
 def test_a_bundle_of_an_earlier_version_recomputes_to_the_same_figures(name: str, values: int) -> None:
     path = BUNDLES / f"{name}.zip"
     found = recompute(path)
 
     assert (found.differences, found.comparison.values) == ([], values)
-    assert found.comparison.not_computed == found.comparison.not_stated == {}
+    # Figures of remarks have become figures of replies since.
+    assert all("remarks" in figure for figure in found.comparison.not_computed)
+    assert found.comparison.not_stated == {}
     with zipfile.ZipFile(path) as archive:
         assert not {*archive.namelist()} & {*found.changed_files}
