@@ -123,11 +123,6 @@ class GeminiReader(ReplyReader):
 
     text_place = "candidates[0].content.parts"
 
-    def __init__(self, name: str, url: str) -> None:
-        """Start before the first event."""
-        super().__init__(name, url)
-        self._usage: Any = None
-
     def read(self, event: Mapping[str, Any]) -> None:
         """Take in a response."""
         self.check_error(event)

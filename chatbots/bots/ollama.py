@@ -87,11 +87,6 @@ class OllamaReader(ReplyReader):
 
     text_place = "message.content"
 
-    def __init__(self, name: str, url: str) -> None:
-        """Start before the first line."""
-        super().__init__(name, url)
-        self._usage: Any = None
-
     def read(self, event: Mapping[str, Any]) -> None:
         """Take in a line."""
         self.check_error(event)

@@ -137,11 +137,6 @@ class ChatCompletionReader(ReplyReader):
 
     text_place = "message.content"
 
-    def __init__(self, name: str, url: str) -> None:
-        """Start before the first event."""
-        super().__init__(name, url)
-        self._usage: Any = None
-
     def read(self, event: Mapping[str, Any]) -> None:
         """Take in a chunk, or the whole completion."""
         self.check_error(event)

@@ -87,11 +87,6 @@ class ResponsesReader(ReplyReader):
 
     text_place = "output"
 
-    def __init__(self, name: str, url: str) -> None:
-        """Start before the first event."""
-        super().__init__(name, url)
-        self._usage: Any = None
-
     def read(self, event: Mapping[str, Any]) -> None:
         """Take in an event, or the whole response; events of other types are left out."""
         self.check_error(event)

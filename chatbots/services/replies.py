@@ -126,6 +126,8 @@ class ReplyReader(ABC):
         self.is_final = False
         self._drafts: dict[int, ReplyDraft] = {}
         self._remarks: list[str] = []
+        # The service's own counts, as they were sent; None until they are.
+        self._usage: Any = None
 
     @abstractmethod
     def read(self, event: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
-"""Settings of a study about replies and messages: their lengths, and whether reasoning is stored."""
+"""Settings of a study about replies and messages: display, lengths, and whether reasoning is stored."""
 
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -25,6 +26,14 @@ def _check(limit: int, most: int) -> None:
             _("%(limit)s is not possible: give a number from %(least)s to %(most)s, or nothing."),
             params={"limit": f"{limit:,}", "least": LEAST_CHARS, "most": f"{most:,}"},
         )
+
+
+class ReplyDisplay(models.TextChoices):
+    """When a worker sees a reply."""
+
+    WHEN_DONE = "when_done", _("At once, when it is complete")
+    AS_IT_COMES = "as_it_comes", _("As the bot writes it")
+    FIXED_PACE = "fixed_pace", _("At the same pace for all bots")
 
 
 class ReplySettings(models.Model):
@@ -52,6 +61,31 @@ class ReplySettings(models.Model):
         help_text=_(
             "Text in which a model reasons before it replies, for transcripts and exports. "
             "Workers never see it."
+        ),
+    )
+
+    reply_display = models.CharField(
+        max_length=20,
+        choices=ReplyDisplay,
+        default=ReplyDisplay.WHEN_DONE,
+        verbose_name=_("how replies appear"),
+        help_text=_(
+            "Questions about a reply open when it is complete, in any case. At the same pace, each reply is "
+            "first awaited as a whole, so that the speed of a bot does not give it away."
+        ),
+    )
+    reply_pace = models.PositiveSmallIntegerField(
+        default=60,
+        validators=[MinValueValidator(10), MaxValueValidator(2000)],
+        verbose_name=_("characters per second"),
+        help_text=_("Applies only with “At the same pace for all bots”. People read about 20."),
+    )
+    may_stop_replies = models.BooleanField(
+        default=False,
+        verbose_name=_("let workers stop a reply"),
+        help_text=_(
+            "While a reply grows, a button ends it; what was shown stays, and is marked as stopped. Applies "
+            "only where replies grow."
         ),
     )
 

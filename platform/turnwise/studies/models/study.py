@@ -23,7 +23,6 @@ from turnwise.studies.models.choices import (
     language_name,
     refuse_unknown_protocol,
 )
-from turnwise.studies.models.reply_display import ReplyDisplayFields
 from turnwise.studies.models.reply_settings import ReplySettings
 from turnwise.studies.task_keys import first_key, refuse_unknown
 
@@ -41,7 +40,7 @@ def entry_code() -> str:
 LONGEST_TAG, MOST_TAGS = 30, 10
 
 
-class Study(ReplyDisplayFields, ReplySettings):
+class Study(ReplySettings):
     """A study: its protocol, its texts, its pay and its state."""
 
     class State(models.TextChoices):
