@@ -138,7 +138,7 @@ async def test_a_reply_is_announced_once_when_it_is_complete(wanda: Visitor, mak
           window.heard = [];
           const live = (node) => node.closest("[aria-live]").ariaLive === "polite";
           const hear = (changes) => changes.flatMap(({addedNodes}) => [...addedNodes]).filter(live)
-            .forEach((node) => heard.push(node.textContent));
+            .forEach((node) => heard.push(node.textContent.trim()));
           new MutationObserver(hear).observe(document.getElementById("turns"), {childList: true});
         }"""
     )

@@ -235,8 +235,8 @@ AUDITS = Table(
             "Cohen's kappa between the rules and labels of replies that ship with Turnwise, on whether a "
             "reply says that it is a machine; the same in all rows of an audit",
         ),
-        Column("rules_kappa_low", Kind.NUMBER, "lower end of its 95 % interval"),
-        Column("rules_kappa_high", Kind.NUMBER, "upper end of its 95 % interval"),
+        Column("rules_kappa_low", Kind.NUMBER, "lower end of its 95\u00a0% interval"),
+        Column("rules_kappa_high", Kind.NUMBER, "upper end of its 95\u00a0% interval"),
         Column("rules_kinds_kappa", Kind.NUMBER, "the same kappa on the 13 kinds of reply"),
         Column("rules_measured_on", Kind.INTEGER, "number of labelled replies of this measurement"),
     ),
