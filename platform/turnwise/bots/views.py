@@ -58,6 +58,7 @@ def bots(request: HttpRequest) -> HttpResponse:
 def bot(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(queries.visible_bots(request.user).select_related("owner"), name=name)
     may_change = queries.changeable_by(request.user).filter(pk=found.pk).exists()
+    drift = found.canary_runs.first()
     context = {
         "bot": found,
         "standing": queries.bot_status(found),
@@ -70,11 +71,11 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         "has_history": visible_to(request.user, Bot.objects.all(), owner="study_bots__study__owner")
         .filter(pk=found.pk)
         .exists(),
-        "drift": found.canary_runs.first(),
-        "alarm": drift_check.alarms(Bot.objects.filter(pk=found.pk)).first(),
+        "drift": drift,
+        "alarm": drift and drift_check.alarms(Bot.objects.filter(pk=found.pk)).first(),
         "may_operate": found.is_operated
         and operators.operable_bots(request.user).filter(pk=found.pk).exists(),
-        "operators": found.operators.order_by("username"),
+        "operators": found.operators.order_by("username") if found.is_operated else (),
         "shared_with": found.shared_with.order_by("username"),
         "may_change": may_change,
         "prices": newest_first(found),
