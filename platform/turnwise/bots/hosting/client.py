@@ -53,7 +53,9 @@ class Reply:
     def within(self, limit: int, *, stores_reasoning: bool) -> "Reply":
         """The reply as a study stores it: cut after `limit` code points, perhaps without its reasoning."""
         response = limited(self.response, limit)
-        return replace(self, response=response if stores_reasoning else replace(response, reasoning=""))
+        if response.reasoning and not stores_reasoning:
+            response = replace(response, reasoning="")
+        return self if response is self.response else replace(self, response=response)
 
     @property
     def generation(self) -> dict[str, Any] | None:
