@@ -272,7 +272,7 @@ class MeenaFullBot(MeenaBaseBot):
 
 @register("meena-beam")
 class MeenaBeamBot(MeenaBaseBot):
-    """The same model, whose likeliest reply is searched for with a beam, to compare drawn ones with.
+    """The model of `meena-base` with beam search for the likeliest reply, to compare sampling with.
 
     Replies are held back until they are complete.
 

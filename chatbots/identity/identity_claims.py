@@ -13,7 +13,7 @@ Span = tuple[int, int]
 
 
 class Claim(StrEnum):
-    """What a reply says of its speaker."""
+    """Claim of a reply about its speaker."""
 
     MACHINE = "is a machine, and names the kind"
     IMPLIES_MACHINE = "is no human, without a name for the kind"

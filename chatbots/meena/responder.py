@@ -323,7 +323,7 @@ class BeamStream:
         return {key: reply}
 
     def partial_texts(self) -> dict[int, str]:
-        """Nothing: the beam decides at its end."""
+        """Return no texts: a beam search has no reply before its end."""
         return {}
 
     def cancel(self, keys: Collection[int]) -> None:

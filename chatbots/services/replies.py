@@ -117,7 +117,7 @@ class ReplyReader(ABC):
     """
 
     text_place: ClassVar[str]
-    """Where the text stands in an answer, for messages."""
+    """Path of the text in an answer's JSON, for messages."""
 
     def __init__(self, name: str, url: str) -> None:
         """Start before the first event."""
@@ -143,8 +143,8 @@ class ReplyReader(ABC):
         return None
 
     @property
-    def shown(self) -> str:
-        """Visible text so far of the first reply."""
+    def visible_text(self) -> str:
+        """Text of the first reply so far, without its reasoning."""
         return self._drafts[0].text if 0 in self._drafts else ""
 
     @property
