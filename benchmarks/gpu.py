@@ -477,7 +477,7 @@ def same_replies(name: str, configuration: Mapping[str, object], device: str, di
 
 
 def measure_bf16(machine: Machine) -> MEASURES:
-    """Compare scores of the shipped model in bf16 on the GPU with float32 on the CPU, for the same samples."""
+    """Compare scores of the shipped model in bf16 on the GPU with float32 on the CPU, for same samples."""
     on_cpu, tokenizer = load_checkpoint(SHIPPED)
     on_device, _ = load_checkpoint(SHIPPED, device=machine.device, dtype=torch.bfloat16)
     contexts = torch.tensor([tokenizer.context(TALK[:1], length=48).tokens])

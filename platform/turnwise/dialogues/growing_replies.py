@@ -71,7 +71,7 @@ class GrowingReply:
             asking.cancel()
 
     def stop(self) -> None:
-        """End the reply after the visible text; no effect while there is none, or once the reply is complete."""
+        """End the reply after its visible text; no effect while it has none, or once it is complete."""
         if not is_blank(self._shown):
             self._stopping.set()
 
@@ -87,7 +87,7 @@ class GrowingReply:
         return {"position": self._position, "stream": self._stream, "offset": 0, "text": self._shown}
 
     async def _is_stopped_before(self, asking: "asyncio.Future[Reply]") -> bool:
-        """Wait for the bot or the worker; return True if the worker stopped the reply before it was complete."""
+        """Wait for the bot or the worker; True if the worker stopped the reply before its end."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         either: set[asyncio.Future[Any]] = {asking, stopping}
         try:
