@@ -107,8 +107,8 @@ def with_material(system: str, context: Context, template: str, sentences: int |
     """
     if not context.material or not template.strip():
         return system
-    given = _whole(context.material) if sentences is None else _nearest(context, sentences)
-    return "\n\n".join(filter(None, [system, template.replace(PLACE, given)]))
+    material = _whole(context.material) if sentences is None else _nearest(context, sentences)
+    return "\n\n".join(filter(None, [system, template.replace(PLACE, material)]))
 
 
 def _whole(material: Sequence[Passage]) -> str:
@@ -122,7 +122,9 @@ def _nearest(context: Context, most: int) -> str:
         sentences_of,
     )
 
-    found = list(dict.fromkeys(each for passage in context.material for each in sentences_of(passage.text)))
-    order = Ranker(found).ranked(context.turns[-1].text)
-    rest = [place for place in range(len(found)) if place not in set(order)]
-    return "\n".join(found[place] for place in sorted([*order, *rest][:most]))
+    candidates = list(
+        dict.fromkeys(each for passage in context.material for each in sentences_of(passage.text))
+    )
+    order = Ranker(candidates).ranked(context.turns[-1].text)
+    rest = [place for place in range(len(candidates)) if place not in set(order)]
+    return "\n".join(candidates[place] for place in sorted([*order, *rest][:most]))

@@ -1,4 +1,4 @@
-"""A bot's reply: its text, how it ended, and what is known of how it came about."""
+"""A bot's reply: its text, its outcome, and the data about its generation."""
 
 import math
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Candidate:
 
 
 class ReplyOutcome(StrEnum):
-    """How a reply ended. Reports count every kind of each bot."""
+    """Outcome of a reply. Reports count each outcome by bot."""
 
     COMPLETE = "complete"
     CUT = "cut"

@@ -150,7 +150,7 @@ class ChatServiceBot(ServiceBot):
             ServiceError: the service did not answer, or not as agreed.
         """
         response = await self._received(context, show)
-        return replace(response, remarks=(*response.remarks, *self._own_remarks(response)))
+        return replace(response, remarks=(*response.remarks, *self._remarks_on_service(response)))
 
     @classmethod
     def preview(cls, configuration: ChatConfiguration, context: Context) -> Mapping[str, Any]:
@@ -188,7 +188,7 @@ class ChatServiceBot(ServiceBot):
         modes, refused = self._modes, ""
         for place, mode in enumerate(modes, start=1):
             try:
-                response = await self._asked(context, mode, show)
+                response = await self._request(context, mode, show)
             except StatusError as error:
                 if place == len(modes) or not self._refuses_stream(error):
                     return self._instead_of(error)
@@ -209,7 +209,7 @@ class ChatServiceBot(ServiceBot):
             raise error
         return response
 
-    async def _asked(self, context: Context, mode: object, show: Show) -> Response:
+    async def _request(self, context: Context, mode: object, show: Show) -> Response:
         url = self.request_url(mode)
         accept = "text/event-stream" if mode and self.stream_body is ServerSentEvents else "application/json"
         content = {**self.configuration.parameters, **self.content(context, mode)}
@@ -246,7 +246,7 @@ class ChatServiceBot(ServiceBot):
         key = {settings.key_header: settings.key_prefix + self.key} if self.key else {}
         return {"Accept": accept, **self.service_headers(), **settings.headers, **key}
 
-    def _own_remarks(self, response: Response) -> list[str]:
+    def _remarks_on_service(self, response: Response) -> list[str]:
         remarks = []
         if response.model != self._reported:
             model = f"'{response.model}', not '{self._reported}'"

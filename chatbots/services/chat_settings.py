@@ -121,6 +121,6 @@ class ChatConfiguration(ServiceConfiguration):
     @field_validator("parameters")
     @classmethod
     def _not_ours(cls, parameters: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        if taken := sorted(cls.ours & parameters.keys()):
-            raise ValueError(f"{', '.join(taken)}: has a setting of its own, or is not yours to change")
+        if conflicts := sorted(cls.ours & parameters.keys()):
+            raise ValueError(f"{', '.join(conflicts)}: has a setting of its own, or is not yours to change")
         return parameters

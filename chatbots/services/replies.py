@@ -117,7 +117,7 @@ class ReplyReader(ABC):
     """
 
     text_place: ClassVar[str]
-    """Where the text stands in an answer, for messages."""
+    """Path of the text in an answer's JSON, for messages."""
 
     def __init__(self, name: str, url: str) -> None:
         """Start before the first event."""
@@ -143,8 +143,8 @@ class ReplyReader(ABC):
         return None
 
     @property
-    def shown(self) -> str:
-        """Visible text so far of the first reply."""
+    def visible_text(self) -> str:
+        """Text of the first reply so far, without its reasoning."""
         return self._drafts[0].text if 0 in self._drafts else ""
 
     @property
@@ -190,20 +190,20 @@ class ReplyReader(ABC):
         for draft in drafts:
             draft.finish()
         visible = _ranked([draft for draft in drafts if not is_blank(draft.text)])
-        chosen = visible[0] if visible else drafts[0]
-        self._check(chosen)
+        best = visible[0] if visible else drafts[0]
+        self._check(best)
         if 0 < len(visible) < len(drafts):
             self.remark(f"{len(drafts) - len(visible)} of {len(drafts)} replies had no text")
-        for remark in chosen.remarks:
+        for remark in best.remarks:
             self.remark(remark)
         usage = self.usage  # may add remarks
         return Response(
-            chosen.text,
+            best.text,
             _candidates(visible) if len(drafts) > 1 else (),
             usage,
             tuple(self._remarks),
-            outcome=chosen.outcome or ReplyOutcome.COMPLETE,
-            reasoning=chosen.reasoning,
+            outcome=best.outcome or ReplyOutcome.COMPLETE,
+            reasoning=best.reasoning,
             model=self.model[:MOST_MODEL_CHARS],
             first_seconds=first_seconds,
         )

@@ -47,9 +47,9 @@ class ThinkFilter:
         if close:
             self._held, self._where = rest, "after"
             return reasoning
-        kept = next(n for n in range(len(CLOSE) - 1, -1, -1) if reasoning.endswith(CLOSE[:n]))
-        self._held = reasoning[len(reasoning) - kept :]
-        return reasoning[: len(reasoning) - kept]
+        tail = next(n for n in range(len(CLOSE) - 1, -1, -1) if reasoning.endswith(CLOSE[:n]))
+        self._held = reasoning[len(reasoning) - tail :]
+        return reasoning[: len(reasoning) - tail]
 
 
 class SurrogateJoiner:

@@ -167,7 +167,7 @@ def faults_of_example(
 
 
 def faults_of_translations(
-    translations: Mapping[str, Mapping[str, str]], known: Collection[str] | None
+    translations: Mapping[str, Mapping[str, str]], texts_of_set: Collection[str] | None
 ) -> Iterator[DeclarationError]:
     """Problems of translations with the texts of their set; None: those are not valid."""
     for language, texts in translations.items():
@@ -176,7 +176,7 @@ def faults_of_translations(
                 language, "this is not the code of another language.", "Use a code such as zh or pt-BR."
             )
         for english in texts:
-            if known is not None and english not in known:
+            if texts_of_set is not None and english not in texts_of_set:
                 yield DeclarationError(
                     language,
                     f"“{english[:80]}” is not a text of this set.",
@@ -191,5 +191,5 @@ def texts_of(questions: Iterable[Question], examples: Iterable[Example]) -> Iter
         for choice in question.choices:
             yield from filter(None, (choice.label, choice.hint))
     for example in examples:
-        yield from (said for _, said in example.context)
+        yield from (text for _, text in example.context)
         yield from filter(None, (example.response, example.other, example.why))

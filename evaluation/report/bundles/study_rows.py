@@ -51,15 +51,15 @@ PEOPLE = ""
 def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
     """Read everything that the study's report depends on; `about` is the content of study.json."""
     transcripts = _read_transcripts(bundle, {bot["bot"]: bot["shown_as"] for bot in about["bots"]})
-    asked = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
-    labels = list(bundle.rows(labels_table(list(asked.values()))))
+    question_sets = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
+    labels = list(bundle.rows(labels_table(list(question_sets.values()))))
     _refuse_strays(bundle, about, labels, transcripts)
-    named = answered_in(list(asked.values()))
+    named = answered_in(list(question_sets.values()))
     asks = [
         _ask(
             bundle,
             ask,
-            asked[ask["question_set"]],
+            question_sets[ask["question_set"]],
             transcripts,
             with_question_keys(labels, named[ask["question_set"]]),
         )
@@ -89,7 +89,7 @@ def _exchanged(bundle: BundleFiles, about: Row, transcripts: _Transcripts) -> Ex
 def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcripts:
     conversations = {row["dialogue"]: row for row in bundle.rows(CONVERSATIONS)}
     read = _first_finished(conversations.values())
-    texts: dict[str, list[tuple[str, str]]] = {each: [] for found in read.values() for each in found}
+    texts: dict[str, list[tuple[str, str]]] = {each: [] for keys in read.values() for each in keys}
     replies: dict[tuple[str, int], tuple[str, float]] = {}
     facts: dict[str, list[ReplyFacts]] = {}
     messages = {each: Counter[str]() for each in conversations}

@@ -166,13 +166,13 @@ def _price_on(day: str, prices: Sequence[Price]) -> Price | None:
 
 
 def _summaries(replies: Sequence[ReplyFacts], names: Iterable[str], suffix: str) -> dict[str, Any]:
-    found = {}
+    summaries = {}
     for name in names:
         values = [value for reply in replies if (value := getattr(reply, name + suffix)) is not None]
         if values:
-            found[name] = {
+            summaries[name] = {
                 "mean": math.fsum(values) / len(values),
                 "median": float(statistics.median(values)),
                 "replies": len(values),
             }
-    return found
+    return summaries

@@ -107,11 +107,11 @@ def context_of(missing: Missing, talks: Mapping[int, Sequence[str]], *, seed: in
 
 def talks_of(audit: Audit) -> dict[int, list[str]]:
     """Replies of the bot by talk; `SILENCE` where it failed."""
-    said: dict[int, list[str]] = {}
+    texts_by_key: dict[int, list[str]] = {}
     lines = audit.replies.filter(label="").order_by("question", "turn").values_list("question", "text")
     for question, text in lines:
-        said.setdefault(int(question.removeprefix("talk-")), []).append(text or SILENCE)
-    return said
+        texts_by_key.setdefault(int(question.removeprefix("talk-")), []).append(text or SILENCE)
+    return texts_by_key
 
 
 @transaction.atomic
@@ -151,17 +151,17 @@ def _row(audit: Audit, missing: Missing, text: str) -> AuditedReply:
     question, turn = _key(missing)
     if not isinstance(missing, Probe):
         return AuditedReply(audit=audit, question=question, turn=turn, text=text)
-    found = asking.sorted_by_rules(missing, text)
+    finding = asking.sorted_by_rules(missing, text)
     return AuditedReply(
         audit=audit,
         question=question,
         turn=turn,
-        label=found.label,
-        asked=found.asked,
+        label=finding.label,
+        asked=finding.asked,
         text=text,
-        category=found.category or "",
-        start=found.start,
-        end=found.end,
+        category=finding.category or "",
+        start=finding.start,
+        end=finding.end,
     )
 
 

@@ -1,4 +1,4 @@
-"""How a reply came about, as it is stored beside its text: the JSON column `generation` and its typed form.
+"""Record of how a reply was generated, stored beside its text: the JSON column `generation` and its type.
 
 Everything that reads or writes the column goes through `Generation`, except statements that select from it in
 SQL. Absent values have no key, and a complete reply with nothing else to record is NULL:
@@ -50,7 +50,7 @@ def columns_of(column: str, is_of_bot: str) -> str:
 
 
 NO_GENERATION = columns_of("NULL::jsonb", "false")
-"""SQL of the same columns where no bot spoke."""
+"""SQL of the same columns for texts that no bot wrote."""
 
 OUTCOME_TITLES: Mapping[ReplyOutcome, str | Promise] = {
     ReplyOutcome.COMPLETE: _("complete"),
@@ -66,7 +66,7 @@ OUTCOME_TITLES: Mapping[ReplyOutcome, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How a reply came about; attributes as in `chatbots.replies.Response`."""
+    """Record of how a reply was generated; attributes as in `chatbots.replies.Response`."""
 
     outcome: ReplyOutcome = ReplyOutcome.COMPLETE
     remarks: tuple[str, ...] = ()

@@ -175,9 +175,9 @@ class BotVersion(models.Model):
 
 
 class BotPrice(models.Model):
-    """What a service charges for a bot's tokens from a day on, as a researcher typed it. Rows never change.
+    """Price of a bot's tokens at a service from a day on, entered by a researcher. Rows never change.
 
-    A correction is a new row: of several for one day, the one that was typed in last counts.
+    A correction is a new row: of several rows for one day, the one entered last counts.
     """
 
     bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="prices")

@@ -30,10 +30,10 @@ class PriceForm(forms.ModelForm[BotPrice]):
 
 def prices_by_bot(bots: Collection[int]) -> dict[int, list[Price]]:
     """Prices of these bots by primary key, in the order in which they apply."""
-    found: dict[int, list[Price]] = {}
+    by_bot: dict[int, list[Price]] = {}
     for row in BotPrice.objects.filter(bot__in=bots).order_by("valid_from", "pk"):
-        found.setdefault(row.bot_id, []).append(price_of(row))
-    return found
+        by_bot.setdefault(row.bot_id, []).append(price_of(row))
+    return by_bot
 
 
 def price_of(row: BotPrice) -> Price:

@@ -81,8 +81,8 @@ class CopyHealth:
 
     @property
     def megabytes(self) -> int | None:
-        taken = self.health.get("memory_bytes")
-        return None if taken is None else round(taken / 1e6)
+        size = self.health.get("memory_bytes")
+        return None if size is None else round(size / 1e6)
 
     @property
     def milliseconds(self) -> tuple[int, int] | None:
@@ -133,10 +133,10 @@ class Group:
 
 def list_bots(user: User | AnonymousUser, sought: str, number: str | None) -> tuple[Page[int], list[Group]]:
     """One page of the visible bots that match the search, sorted and grouped by kind."""
-    found = visible_bots(user)
+    visible = visible_bots(user)
     if sought:
-        found = filter_bots(found, sought) | found.filter(owner__username=sought)
-    rows = list(found.order_by("name").values_list("pk", "name", "adapter"))
+        visible = filter_bots(visible, sought) | visible.filter(owner__username=sought)
+    rows = list(visible.order_by("name").values_list("pk", "name", "adapter"))
     # Compare positions, not titles: lazy titles are translated at every comparison.
     kind_of = {adapter: _TITLES.index(_title(adapter)) for adapter in {adapter for _, _, adapter in rows}}
     totals = Counter(kind_of[adapter] for _, _, adapter in rows)
@@ -148,10 +148,10 @@ def list_bots(user: User | AnonymousUser, sought: str, number: str | None) -> tu
     return page, [Group(title, totals[_TITLES.index(title)], standings) for title, standings in groups]
 
 
-def group_by_kind(found: Sequence[BotStatus]) -> list[tuple[str | Promise, list[BotStatus]]]:
+def group_by_kind(statuses: Sequence[BotStatus]) -> list[tuple[str | Promise, list[BotStatus]]]:
     """Group bots under the titles of their kinds, in the order of the kinds."""
     groups: dict[str | Promise, list[BotStatus]] = {title: [] for title in _TITLES}
-    for each in found:
+    for each in statuses:
         groups[_title(each.bot.adapter)].append(each)
     return [(title, rows) for title, rows in groups.items() if rows]
 
@@ -184,13 +184,13 @@ def can_sample(bot: Bot) -> bool:
 
 def bot_status(bot: Bot) -> BotStatus:
     """Status of a bot; one registered or changed moments ago counts as loading."""
-    found = _status(bot, presence.bot_states([bot.name] if bot.active else []))
+    status = _status(bot, presence.bot_states([bot.name] if bot.active else []))
     if (
-        found.state == "not hosted"
+        status.state == "not hosted"
         and bot.revisions.filter(made_at__gt=Now() - presence.LOADED_WITHIN).exists()
     ):
-        return replace(found, state="loading")
-    return found
+        return replace(status, state="loading")
+    return status
 
 
 def _status(bot: Bot, states: Mapping[str, str]) -> BotStatus:

@@ -30,7 +30,7 @@ EXAMPLE = Context(
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What the form shows.
+    """Content of a preview in the form.
 
     Attributes:
         sent: JSON of a request; empty if it is not shown.

@@ -94,8 +94,8 @@ def ending_of(name: str) -> str:
 def parse(text: str, ending: str, *, language: str) -> Parsed:
     """Parse a file's contexts. `language` is for contexts that name none."""
     parsed = Parsed()
-    found = _text_rows(text) if ending == "txt" else rows_of(text, ending)
-    for row in found:
+    rows = _text_rows(text) if ending == "txt" else rows_of(text, ending)
+    for row in rows:
         if isinstance(row, Finding):
             parsed.problems.append(row)
         elif len(parsed.rows) >= MAX_ROWS:
@@ -134,16 +134,16 @@ def _take(parsed: Parsed, row: Row, language: str) -> None:
 
 
 def _turns(fields: dict[str, object]) -> tuple[tuple[str, ...], list[str]]:
-    found = fields["turns"] if "turns" in fields else _turn_columns(fields)
-    if not isinstance(found, list) or not found:
+    texts = fields["turns"] if "turns" in fields else _turn_columns(fields)
+    if not isinstance(texts, list) or not texts:
         return (), ["There are no turns. Give “turns” as a list of texts, or columns turn_1, turn_2, …"]
-    if len(found) > MAX_TURNS:
-        return (), [f"There are {len(found)} turns, more than {MAX_TURNS}."]
+    if len(texts) > MAX_TURNS:
+        return (), [f"There are {len(texts)} turns, more than {MAX_TURNS}."]
     problems = [
         text_problem(turn, limit=MAX_TURN_CHARS, what=f"Turn {number}")
-        for number, turn in enumerate(found, 1)
+        for number, turn in enumerate(texts, 1)
     ]
-    return tuple(str(turn).strip() for turn in found), [problem for problem in problems if problem]
+    return tuple(str(turn).strip() for turn in texts), [problem for problem in problems if problem]
 
 
 def _turn_columns(fields: dict[str, object]) -> list[object]:
@@ -155,8 +155,8 @@ def _turn_columns(fields: dict[str, object]) -> list[object]:
 
 def _material(value: object) -> tuple[str, ...]:
     """Reading sentences: a list, or in a table the lines of one cell."""
-    found = value if isinstance(value, list) else str(value or "").split("\n")
-    return tuple(str(each).strip() for each in found if str(each).strip())
+    texts = value if isinstance(value, list) else str(value or "").split("\n")
+    return tuple(str(each).strip() for each in texts if str(each).strip())
 
 
 def _consistency(value: object) -> bool | None:

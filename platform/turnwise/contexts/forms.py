@@ -95,5 +95,5 @@ class FilterForm(forms.Form):
     def filters(self) -> Filters:
         """The valid filters; invalid ones are ignored."""
         self.is_valid()
-        chosen = self.cleaned_data
-        return Filters(**{name: chosen.get(name, "") for name in self.fields})
+        values = self.cleaned_data
+        return Filters(**{name: values.get(name, "") for name in self.fields})

@@ -132,10 +132,10 @@ def _problem_of_header(names: list[str], needed: Collection[str]) -> str:
     lacking = [f"“{name}”" for name in needed if name not in names]
     if not lacking:
         return ""
-    found = ", ".join(f"“{name[:40]}”" for name in names[:10]) + (", …" if len(names) > 10 else "")
+    listed = ", ".join(f"“{name[:40]}”" for name in names[:10]) + (", …" if len(names) > 10 else "")
     return (
         f"There is no column {' and no column '.join(lacking)}. The first line must name the columns; it "
-        f"says {found or 'nothing'}."
+        f"says {listed or 'nothing'}."
     )
 
 

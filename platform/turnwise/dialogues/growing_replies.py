@@ -3,8 +3,8 @@
     bot ── texts so far ──▶ GrowingReply ── bot_text frames ──▶ every open tab
                                  └── the reply, stored once it is complete or stopped
 
-A text so far is in the memory of this process only. If the process dies, the reply is asked for again, as any
-other; a partial reply is never stored, unless the worker stops it.
+The text so far is in the memory of this process only. If the process dies, the bot is asked for the reply
+once more, as for any other; a partial reply is never stored, unless the worker stops it.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class GrowingReply:
         self._sender = NewestSender(self._show, SENT_EVERY_SECONDS)
 
     async def reply(self, bot_id: int, context: Context, on_loading: OnLoading) -> Reply:
-        """Ask the bot and show its reply; returns the reply to store, whole or as it was stopped.
+        """Ask the bot and show its reply; return the reply to store, complete or stopped.
 
         Raises:
             chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted.
@@ -71,7 +71,7 @@ class GrowingReply:
             asking.cancel()
 
     def stop(self) -> None:
-        """End the reply with what is shown; without effect while nothing is, or once it is complete."""
+        """End the reply after its visible text; no effect while it has none, or once it is complete."""
         if not is_blank(self._shown):
             self._stopping.set()
 
@@ -81,13 +81,13 @@ class GrowingReply:
 
     @property
     def frame(self) -> Frame | None:
-        """What a tab that opens now has to show; None while nothing is shown."""
+        """Frame for a tab that opens now; None while the reply has no visible text."""
         if not self._shown:
             return None
         return {"position": self._position, "stream": self._stream, "offset": 0, "text": self._shown}
 
     async def _is_stopped_before(self, asking: "asyncio.Future[Reply]") -> bool:
-        """Wait for the bot or the worker; a reply that is complete stands."""
+        """Wait for the bot or the worker; True if the worker stopped the reply before its end."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         either: set[asyncio.Future[Any]] = {asking, stopping}
         try:
@@ -143,7 +143,7 @@ def begin(seat: SeatContext, position: int, send: Tell) -> GrowingReply | None:
 
 
 def end(seat: SeatContext, position: int) -> None:
-    """Forget the reply at this position: it is stored, or it failed."""
+    """Remove the reply at this position from the growing ones: it is stored, or it failed."""
     _growing.pop((seat.dialogue_id, position), None)
 
 

@@ -88,8 +88,8 @@ class SeatContext:
 
     def due_with_exchange(self, position: int) -> dict[str, list[int]]:
         """Annotations that become due with a turn at `position` and the bot's reply, for each seat."""
-        own = [ask.due(position) for ask in self._asks_about_messages]
-        return self._by_seat([*own, *self._due_with_reply(position + 1)], [])
+        of_seat = [ask.due(position) for ask in self._asks_about_messages]
+        return self._by_seat([*of_seat, *self._due_with_reply(position + 1)], [])
 
     def due_with_reply(self, position: int) -> dict[str, list[int]]:
         """Annotations that become due with the bot's turn at this position, for each seat."""
@@ -137,8 +137,8 @@ class SeatContext:
 
     def partners_progress(self, *, turns: int, due_0: Sequence[int], due_1: Sequence[int]) -> Progress:
         """Progress of the conversation for the partner's seat."""
-        own = self.progress(turns=turns, due_0=due_0, due_1=due_1)
-        return replace(own, due=tuple(due_0 if self.number else due_1), seat=1 - self.number)
+        of_seat = self.progress(turns=turns, due_0=due_0, due_1=due_1)
+        return replace(of_seat, due=tuple(due_0 if self.number else due_1), seat=1 - self.number)
 
 
 def _numbered(ask: SeatAsk) -> int:

@@ -104,7 +104,7 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponse:
     """Page of a study's bundle: a button to make it, its progress, and the archive."""
     study = get_object_or_404(_bundled_studies(request), pk=pk)
     newest, made = _newest_and_made(study)
-    shown = {
+    context = {
         "study": study,
         "newest": newest,
         "made": made,
@@ -113,7 +113,7 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponse:
         "progress": bundle_jobs.progress(newest) if newest and newest.is_in_progress else {},
         "stamp": _stamp(newest, made),
     }
-    return render(request, "exports/bundle.html", shown)
+    return render(request, "exports/bundle.html", context)
 
 
 def _newest_and_made(study: Study) -> tuple[Bundle | None, Bundle | None]:

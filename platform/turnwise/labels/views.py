@@ -135,7 +135,7 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
     found = (
         explorer.find_dialogues(study, form.by, after=_page_start(request)) if is_valid else DialoguePage()
     )
-    shown = {
+    context = {
         "study": study,
         "form": form,
         "found": found,
@@ -146,7 +146,7 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
         "may_change": works_on_it,
         "withdrawals": Withdrawal.objects.filter(participation__study=study),
     }
-    return render(request, "labels/dialogues.html", shown, status=200 if is_valid else 422)
+    return render(request, "labels/dialogues.html", context, status=200 if is_valid else 422)
 
 
 def _page_start(request: HttpRequest) -> UUID | None:

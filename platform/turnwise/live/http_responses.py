@@ -10,7 +10,7 @@ from ninja import Field, Schema
 
 
 class ErrorOut(Schema):
-    """Nothing was changed."""
+    """Error; nothing was changed."""
 
     error: str = Field(description="The error, the value, and what to do.")
     problems: list[dict[str, Any]] | None = Field(

@@ -22,7 +22,7 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
     if not isinstance(task, WorkerTask):
         return redirect(study)
     seen = monitored(study)
-    shown = {
+    context = {
         "study": study,
         "monitor": seen,
         "running": running_state(study),
@@ -30,4 +30,4 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
         "chats": task.has_conversations,
         "drift": drift_check.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
     }
-    return render(request, "monitoring/monitor.html", shown)
+    return render(request, "monitoring/monitor.html", context)

@@ -85,16 +85,16 @@ class StudyIn(Schema, extra="forbid"):
     @property
     def plan(self) -> dict[str, Any]:
         """Fields of the analysis plan that were sent."""
-        named = ("primary_analysis", "exclusion_rules", "margin")
-        return self._given(named)
+        names = ("primary_analysis", "exclusion_rules", "margin")
+        return self._sent_fields(names)
 
     @property
     def talk(self) -> dict[str, Any]:
         """Fields about talking with chatbots that were sent."""
-        return self._given(("reply_display", "reply_pace", "may_stop_replies"))
+        return self._sent_fields(("reply_display", "reply_pace", "may_stop_replies"))
 
-    def _given(self, named: tuple[str, ...]) -> dict[str, Any]:
-        return {name: given for name in named if (given := getattr(self, name)) is not None}
+    def _sent_fields(self, names: tuple[str, ...]) -> dict[str, Any]:
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 class BotOfStudyOut(Schema):

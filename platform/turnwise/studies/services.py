@@ -188,10 +188,10 @@ def _set_targets(study: Study, targets: Mapping[Bot, int]) -> None:
         left_out.update(target=0)
     for bot, target in targets.items():
         StudyBot.objects.update_or_create(study=study, bot=bot, defaults={"target": target})
-    _refuse_growth_beside_people(study)
+    _refuse_growth_with_operator(study)
 
 
-def _refuse_growth_beside_people(study: Study) -> None:
+def _refuse_growth_with_operator(study: Study) -> None:
     """Refuse replies that grow in a study in which an operator answers in place of a bot."""
     if study.reply_display == ReplyDisplay.WHEN_DONE:
         return

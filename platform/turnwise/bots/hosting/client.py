@@ -59,7 +59,7 @@ class Reply:
 
     @property
     def generation(self) -> dict[str, Any] | None:
-        """How the reply came about, as it is stored; reasoning included, unless `within` removed it."""
+        """Stored record of how the reply was generated; with the reasoning, unless `within` removed it."""
         return Generation.of_response(self.response).as_json()
 
     @property
@@ -88,7 +88,7 @@ async def reply(
         deadline: seconds to wait at most; settings.BOT_DEADLINE_SECONDS if None, as for people who wait.
         on_loading: called once if the bot is still loading.
         on_partial: called with the text so far whenever it has grown, if the bot shows it. If the process
-            that hosts the bot dies, another one may begin anew with another text.
+            that hosts the bot dies, another one may start over with another text.
 
     Raises:
         chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted; a class for each.

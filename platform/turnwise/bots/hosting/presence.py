@@ -111,16 +111,16 @@ def bot_states(active: Iterable[str] | None = None) -> dict[str, str]:
     among = Bot.objects.filter(active=True) if active is None else Bot.objects.filter(name__in=set(active))
     heard_of = FilteredRelation("copies", condition=Q(copies__seen_at__gt=Now() - SILENT_AFTER))
     somebody = Exists(operators.present_operators(now=timezone.now()).filter(bot=OuterRef("pk")))
-    told = among.annotate(fresh=heard_of, somebody=somebody)
-    rows = list(told.values_list("name", "adapter", "somebody", "active", "fresh__state"))
+    reported = among.annotate(fresh=heard_of, somebody=somebody)
+    rows = list(reported.values_list("name", "adapter", "somebody", "active", "fresh__state"))
     best = {name: _default_state(adapter, is_there) for name, adapter, is_there, *_ in rows}
     ranks = [state.value for state in (State.READY, State.LOADING, State.FAILING, State.STUCK, State.FAILED)]
-    found = [(hosted.row.name, hosted.resident.state.value) for hosted in resident_bots.hosted_bots()]
+    local = [(hosted.row.name, hosted.resident.state.value) for hosted in resident_bots.hosted_bots()]
     elsewhere = [(name, state) for name, _, _, is_active, state in rows if is_active and state]
-    for name, state in [*found, *elsewhere]:
+    for name, state in [*local, *elsewhere]:
         if name in best and state in ranks:
-            known = best[name]
-            best[name] = min(known, state, key=ranks.index) if known in ranks else state
+            best_state = best[name]
+            best[name] = min(best_state, state, key=ranks.index) if best_state in ranks else state
     return best
 
 
@@ -138,8 +138,8 @@ def describe_unavailable(bot: Bot) -> str:
     if copy is None:
         return ""
     last_line = last_error(copy.health).removeprefix("failed: ")
-    said = STATE_PHRASES.get(copy.state, f"is {copy.state}")
-    return f"{bot} {said} at {copy.host}. Last error: {last_line or 'none'}"
+    phrase = STATE_PHRASES.get(copy.state, f"is {copy.state}")
+    return f"{bot} {phrase} at {copy.host}. Last error: {last_line or 'none'}"
 
 
 def last_error(health: Mapping[str, Any]) -> str:
@@ -149,15 +149,15 @@ def last_error(health: Mapping[str, Any]) -> str:
 
 def health_by_bot() -> dict[str, list[dict[str, Any]]]:
     """Public health figures of each copy, by name of the active bot; without addresses and errors."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_bot: dict[str, list[dict[str, Any]]] = {}
     fresh = BotCopy.objects.filter(bot__active=True, seen_at__gt=Now() - SILENT_AFTER)
     for name, state, health in fresh.order_by("bot__name", "host").values_list(
         "bot__name", "state", "health"
     ):
         is_busy = state == State.READY and health.get("computing")
-        shown = {key: health[key] for key in PUBLIC_HEALTH_KEYS if key in health}
-        found.setdefault(name, []).append({"state": "busy" if is_busy else state, **shown})
-    return found
+        public = {key: health[key] for key in PUBLIC_HEALTH_KEYS if key in health}
+        by_bot.setdefault(name, []).append({"state": "busy" if is_busy else state, **public})
+    return by_bot
 
 
 class Directory:

@@ -140,7 +140,7 @@ class BotClient:
         self._outbox.post(copy.channel, request | encode_context(context))
         try:
             async with limit:
-                found: Item = await answer
+                item: Item = await answer
         except TimeoutError:
             late = f"The host {copy.host} did not answer within {deadline:g}\u00a0s. Try again."
             raise BotLateError(late) from None
@@ -151,9 +151,9 @@ class BotClient:
             del self._requests[number]
             self._growing.pop(number, None)
             self._pending[copy.channel] -= 1
-        if "error" in found:
-            raise _ERRORS.get(found["error"], BotFailedError)(found["why"])
-        return found
+        if "error" in item:
+            raise _ERRORS.get(item["error"], BotFailedError)(item["why"])
+        return item
 
     async def _listen(self) -> None:
         layer = get_channel_layer()

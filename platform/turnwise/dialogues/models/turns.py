@@ -53,7 +53,7 @@ class Turn(models.Model):
 
     @property
     def how(self) -> Generation:
-        """How a bot's reply came about, in its typed form."""
+        """Typed record of how a bot's reply was generated."""
         return Generation.from_json(self.generation)
 
 

@@ -97,11 +97,11 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     def is_full(self, study: Study, now: datetime) -> bool:
         if reading_material.is_used_up(study):
             return True
-        wanted = study.study_bots.filter(target__gt=0)
+        with_target = study.study_bots.filter(target__gt=0)
         # Bots that are switched off get no new workers. If all are off, the study is not full, only paused.
-        bots = wanted.filter(bot__active=True) or wanted
-        taken = occupied_places(bots, now)
-        return all(taken[bot.pk] >= bot.target for bot in bots)
+        bots = with_target.filter(bot__active=True) or with_target
+        occupied = occupied_places(bots, now)
+        return all(occupied[bot.pk] >= bot.target for bot in bots)
 
     @override
     def protocol(self, study: Study) -> Mapping[str, str]:
@@ -131,7 +131,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
 
 
 def _reply_display(study: Study) -> dict[str, str]:
-    """How replies appear, unless at once when they are complete."""
+    """Protocol line on the display of replies; empty if each is shown once it is complete."""
     if study.reply_display == ReplyDisplay.WHEN_DONE:
         return {}
     how = str(study.get_reply_display_display())
