@@ -10,7 +10,7 @@ import re
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
@@ -115,7 +115,7 @@ class Context:
     dialogue: str | None = None
     material: tuple[Passage, ...] = ()
     drawing: Drawing | None = None
-    setting: Setting = Setting()
+    setting: Setting = field(default_factory=Setting)
 
     def __post_init__(self) -> None:
         """Refuse a context with nothing to answer.

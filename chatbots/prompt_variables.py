@@ -1,9 +1,9 @@
-"""Variables of system prompts: `{language}`, `{scenario}`, `{persona}` and `{material}`.
+r"""Variables of system prompts: `{language}`, `{scenario}`, `{persona}` and `{material}`.
 
 A word in one pair of braces is a variable. Any other braces are ordinary text, such as those of JSON or code.
 A word in two or more pairs is text, too, and loses one pair: `{{language}}` is sent as `{language}`.
 A word that is no variable is refused, since it is probably misspelt, unless it looks like code: braces right
-after a letter, digit, `$`, `\\`, `}`, `]` or `)` stay as they are, as in `\\frac{a}{b}` or `${name}`.
+after a letter, digit, `$`, `\`, `}`, `]` or `)` stay as they are, as in `\frac{a}{b}` or `${name}`.
 """
 
 import re

@@ -59,7 +59,7 @@ class SeatContext:
     message_limit: int = MAX_MESSAGE_CHARS
     reply_limit: int = MAX_REPLY_CHARS
     stores_reasoning: bool = False
-    setting: Setting = Setting()
+    setting: Setting = field(default_factory=Setting)
 
     def ask(self, number: int) -> SeatAsk | None:
         """The seat's ask with this number; None if it has none."""

@@ -94,8 +94,8 @@ class ReplySettings(models.Model):
         max_length=2000,
         verbose_name=_("scenario"),
         help_text=_(
-            "The situation in which people talk. They read it under “Your situation”; a system prompt gets it "
-            "as {scenario}."
+            "The situation in which people talk. They read it under “Your situation”; a system prompt gets "
+            "it as {scenario}."
         ),
     )
     persona = models.TextField(
