@@ -13,7 +13,7 @@ from chatbots.instruction_prompts import (
     alternating_messages_of,
     messages_of,
     newest_turns,
-    with_material,
+    system_of,
 )
 from chatbots.replies import Response
 from chatbots.services.answering import Show
@@ -34,6 +34,10 @@ TOKENS_OF_REPLY = 300
 """Estimates for the rate limit, until the service reports the usage."""
 
 _STREAM = re.compile(rb"(?i)\bstream")
+
+
+def _show_nothing(text: str) -> None:
+    """Keep a text so far from people."""
 
 
 class ChatServiceBot(ServiceBot):
@@ -65,6 +69,8 @@ class ChatServiceBot(ServiceBot):
         self._reported = ""
         self._modes = self.stream_modes() if configuration.stream else (False,)
         self._stream_refusal = ""
+        # True once the model marked its reasoning by a closing tag alone: its texts so far may be reasoning.
+        self._holds_text = False
         if not says_hello:
             return
         try:
@@ -128,9 +134,9 @@ class ChatServiceBot(ServiceBot):
         return self.configuration.base_url.rstrip("/")
 
     def system_prompt(self, context: Context) -> str:
-        """Return the system prompt with the context's material; empty for none."""
+        """Return the system prompt with its variables and the context's material; empty for none."""
         settings = self.configuration
-        return with_material(settings.system, context, settings.material, settings.material_sentences)
+        return system_of(settings.system, context, settings.material, settings.material_sentences)
 
     def messages(self, context: Context, system: str = "") -> list[Message]:
         """Convert the newest turns to messages, the system prompt first unless it is empty."""
@@ -220,11 +226,12 @@ class ChatServiceBot(ServiceBot):
             content=content,
             tokens=self._expected_tokens(content),
         )
-        reception = Reception(self.reader(), show)
+        reception = Reception(self.reader(), _show_nothing if self._holds_text else show)
         parser = self.stream_body(url) if mode else WholeBody(url)
         async with self.client.stream(request) as stream:
             await reception.receive(stream, parser)
             response = reception.reader.response(None if parser.is_whole else reception.first_seconds)
+        self._holds_text = self._holds_text or reception.reader.had_bare_close
         await self._settle(request, response)
         return response
 

@@ -52,6 +52,24 @@ class ThinkFilter:
         return reasoning[: len(reasoning) - tail]
 
 
+_BARE_CLOSE = re.compile(r"(?<![`'\"“])</think>(?![`'\"”])")
+
+
+def split_at_bare_close(text: str) -> tuple[str, str] | None:
+    """Split a complete text at a closing tag that no opening tag precedes; None if it has none.
+
+    Models whose prompt already holds the opening tag answer so. A tag in quotation marks or in backticks is
+    part of the text.
+
+    Returns:
+        The reasoning before the tag, and the text after it without line breaks at its beginning.
+    """
+    found = _BARE_CLOSE.search(text)
+    if found is None or OPEN in text[: found.start()]:
+        return None
+    return text[: found.start()], text[found.end() :].lstrip("\r\n")
+
+
 class SurrogateJoiner:
     """Joins halves of characters that a service has sent in different events.
 

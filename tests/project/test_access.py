@@ -89,6 +89,7 @@ RULES = {
     "bots:edit": OWNER,
     "bots:set_active": OWNER,
     "bots:watch": OWNER,
+    "bots:budget": OWNER,
     "bots:prices": OWNER,
     "bots": SIGNED_IN,
     "operating": OWNER,  # or who may answer in its place

@@ -47,6 +47,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "trash:put_back": _("put back what they had deleted"),
     "bots:new": _("registered a bot"),
     "bots:edit": _("changed a bot"),
+    "bots:budget": _("set what a bot may spend in a month"),
     "bots:prices": _("typed in what a bot's tokens cost"),
     "bots:set_active": _("switched a bot on or off"),
     "comparisons:sweeps": _("started a sweep of N and T"),

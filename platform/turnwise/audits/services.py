@@ -16,6 +16,7 @@ from chatbots.identity.audit import LINES, SILENCE, TALKS, Answered, Probe, Ques
 from chatbots.identity.labels import Label
 from chatbots.identity.replies import Reply as Category
 from chatbots.identity.rule_accuracy import held_back_accuracy
+from chatbots.replies import ReplyOutcome, Response
 from turnwise.accounts.models import User
 from turnwise.audits.models import Audit, AuditedReply
 from turnwise.bots.hosting.client import Reply
@@ -135,22 +136,25 @@ def record(
             refusal=f"{audit.bot.title} changed while it was being asked. What it said so far is kept. "
             "Start a new audit to have all of it from one version.",
         )
-        rows = [_row(audit, missing, reply.response.text) for missing, reply in answered]
+        rows = [_row(audit, missing, reply.response) for missing, reply in answered]
         AuditedReply.objects.bulk_create(
             rows,
             update_conflicts=True,
             unique_fields=["audit", "question", "turn"],
-            update_fields=["text", "category", "start", "end", "error"],
+            update_fields=["text", "outcome", "category", "start", "end", "error"],
         )
         Audit.objects.filter(pk=audit.pk).update(active_at=now, reason="")
     for missing, trouble in failed:
         _count_failure(audit, missing, trouble)
 
 
-def _row(audit: Audit, missing: Missing, text: str) -> AuditedReply:
+def _row(audit: Audit, missing: Missing, response: Response) -> AuditedReply:
+    """A reply as it is stored. A refused or filtered one may be empty, and is no failure."""
+    text = response.text
+    outcome = "" if response.outcome is ReplyOutcome.COMPLETE else response.outcome.value
     question, turn = _key(missing)
     if not isinstance(missing, Probe):
-        return AuditedReply(audit=audit, question=question, turn=turn, text=text)
+        return AuditedReply(audit=audit, question=question, turn=turn, text=text, outcome=outcome)
     finding = asking.sorted_by_rules(missing, text)
     return AuditedReply(
         audit=audit,
@@ -159,6 +163,7 @@ def _row(audit: Audit, missing: Missing, text: str) -> AuditedReply:
         label=finding.label,
         asked=finding.asked,
         text=text,
+        outcome=outcome,
         category=finding.category or "",
         start=finding.start,
         end=finding.end,

@@ -19,6 +19,7 @@ from chatbots.registry import REGISTRY
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.bots import composition
+from turnwise.bots.budgets import OVER_BUDGET
 from turnwise.bots.composition import visible_bots as visible_bots  # what pages ask for
 from turnwise.bots.hosting import presence, resident_bots
 from turnwise.bots.models import OUTSIDE, Bot, BotCopy, BotVersion
@@ -30,6 +31,7 @@ WORDS = {
     "failing": "Failing",
     "stuck": "Hangs",
     "failed": "Cannot be loaded",
+    OVER_BUDGET: "Budget reached",
     "no operator": "No operator is there",
     "not hosted": "Not hosted anywhere",
     "off": "Switched off",

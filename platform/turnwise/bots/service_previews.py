@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from chatbots.base import Context, Passage, Speaker, Turn
+from chatbots.base import Context, Passage, Setting, Speaker, Turn
 from chatbots.errors import ChatbotError
 from chatbots.registry import REGISTRY
 from chatbots.services.chat import ChatServiceBot
@@ -25,6 +25,11 @@ EXAMPLE = Context(
     ),
     seed=1,
     material=(Passage("Example of what a study may give the bot to read.", "A title"),),
+    setting=Setting(
+        language="English",
+        scenario="Example of the situation that a study gives to people.",
+        persona="Example of the persona that a study gives to the bot.",
+    ),
 )
 
 

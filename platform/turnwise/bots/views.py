@@ -19,6 +19,7 @@ from evaluation.texts.lengths import MAX_MESSAGE_CHARS
 from turnwise.accounts.access import AuthenticatedHttpRequest, visible_to
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.bots import (
+    budgets,
     drift_check,
     operators,
     queries,
@@ -48,6 +49,7 @@ def bots(request: HttpRequest) -> HttpResponse:
         "groups": groups,
         "sought": sought,
         "alarms": drift_check.alarms(Bot.objects.filter(pk__in=list(page), active=True)),
+        "budgets": budgets.reached_budgets(Bot.objects.filter(pk__in=list(page), active=True)),
         "operable": set(operators.operable_bots(request.user).values_list("pk", flat=True)),
     }
     return render(request, "bots/bots.html", context)
@@ -78,6 +80,7 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         "shared_with": row.shared_with.order_by("username"),
         "may_change": may_change,
         "prices": newest_first(row),
+        "spending": budgets.month_shown(row),
     }
     return render(request, "bots/bot.html", context)
 
@@ -235,10 +238,28 @@ def prices(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     form = PriceForm(request.POST or None, instance=typed)
     if request.method == "POST" and form.is_valid():
         form.save()
+        budgets.update_state(bot_to_change.pk)
+        budgets.CONCERNED.read()
         messages.success(request, _("The price is saved. Reports that are computed from now on use it."))
         return redirect("bots:prices", name=name)
     context = {"bot": bot_to_change, "form": form, "prices": newest_first(bot_to_change)}
     return render(request, "bots/prices.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def budget(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
+    """Budget of a bot for each calendar month, and what it has spent in this one."""
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    form = budgets.BudgetForm(request.POST or None, bot=found)
+    if request.method == "POST" and form.is_valid():
+        amount = form.cleaned_data["amount"]
+        budgets.set_budget(found.pk, amount, currency=form.currency, by=request.user)
+        removed = _("The budget is removed: nothing limits what the bot spends.")
+        messages.success(request, removed if amount is None else _("The budget is saved."))
+        return redirect(found)
+    shown = {"bot": found, "form": form, "spending": budgets.month_shown(found)}
+    return render(request, "bots/budget.html", shown, status=422 if form.errors else 200)
 
 
 @login_required

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from chatbots.base import Passage
+from chatbots.base import Passage, Setting
 from evaluation.texts.lengths import MAX_MESSAGE_CHARS, MAX_REPLY_CHARS
 from turnwise.dialogues.progress import Progress, SeatAsk, due_with_turn
 from turnwise.studies.asks import About, Party
@@ -32,6 +32,7 @@ class SeatContext:
         message_limit: longest message of this person, in code points.
         reply_limit: longest reply of the bot that is stored, in code points.
         stores_reasoning: the bot's reasoning is stored with its replies.
+        setting: values of the variables of system prompts.
     """
 
     dialogue_id: int
@@ -58,6 +59,7 @@ class SeatContext:
     message_limit: int = MAX_MESSAGE_CHARS
     reply_limit: int = MAX_REPLY_CHARS
     stores_reasoning: bool = False
+    setting: Setting = field(default_factory=Setting)
 
     def ask(self, number: int) -> SeatAsk | None:
         """The seat's ask with this number; None if it has none."""

@@ -5,6 +5,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from turnwise.bots import drift_check
+from turnwise.bots.budgets import reached_budgets
 from turnwise.bots.models import Bot
 from turnwise.crowd.places import pilot
 from turnwise.crowd.running.pausing import running_state
@@ -29,5 +30,6 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
         "pilot": pilot.pilot_progress(study, timezone.now()) if study.pilot_size else None,
         "chats": task.has_conversations,
         "drift": drift_check.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
+        "budgets": reached_budgets(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
     }
     return render(request, "monitoring/monitor.html", context)

@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 from chatbots.hosting.health import State
 from turnwise.accounts.models import User
 from turnwise.bots import drift_check
+from turnwise.bots.budgets import reached_budgets
 from turnwise.bots.hosting import presence
 from turnwise.bots.models import Bot
 from turnwise.crowd.places import pilot
@@ -85,6 +86,7 @@ def alerts_for(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Ale
         *_piloted(shown),
         *_faults(shown),
         *_drifted(shown),
+        *_over_budget(shown),
         *_failed_reports(real_studies_of(user).filter(archived_at=None)),
         *_suspects(shown),
     ]
@@ -164,6 +166,16 @@ def _drifted(shown: Sequence[Running]) -> list[Alert]:
     return [
         Alert(run.bot.title, run.said, reverse("bots:bot", args=[run.bot.name]), _("See the bot"))
         for run in drift_check.alarms(bots)
+    ]
+
+
+def _over_budget(shown: Sequence[Running]) -> list[Alert]:
+    """Alerts for bots whose budget is reached, in studies that admit or have workers."""
+    running = [each.study for each in shown if each.admits or each.at_it]
+    reached = reached_budgets(Bot.objects.filter(study_bots__study__in=running, active=True).distinct())
+    return [
+        Alert(budget.bot.title, budget.reached, budget.bot.get_absolute_url(), _("See the bot"), bad=True)
+        for budget in reached
     ]
 
 

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from channels.layers import get_channel_layer
 
-from chatbots.base import Context, Drawing, Passage, Speaker, Turn
+from chatbots.base import Context, Drawing, Passage, Setting, Speaker, Turn
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
@@ -246,6 +246,7 @@ def encode_context(context: Context) -> Item:
         "dialogue": context.dialogue,
         "material": [[passage.text, passage.title] for passage in context.material],
         "drawing": astuple(context.drawing) if context.drawing else None,
+        "setting": astuple(context.setting),
     }
 
 
@@ -253,7 +254,7 @@ def decode_context(item: Item) -> Context:
     turns = tuple(Turn(Speaker(speaker), text) for speaker, text in item["turns"])
     material = tuple(Passage(text, title) for text, title in item["material"])
     drawing = Drawing(*item["drawing"]) if item["drawing"] else None
-    return Context(turns, item["seed"], item["dialogue"], material, drawing)
+    return Context(turns, item["seed"], item["dialogue"], material, drawing, Setting(*item["setting"]))
 
 
 def encode_response(response: Response) -> Item:

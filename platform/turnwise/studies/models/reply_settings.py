@@ -89,6 +89,22 @@ class ReplySettings(models.Model):
         ),
     )
 
+    scenario = models.TextField(
+        blank=True,
+        max_length=2000,
+        verbose_name=_("scenario"),
+        help_text=_(
+            "The situation in which people talk. They read it under “Your situation”; a system prompt gets "
+            "it as {scenario}."
+        ),
+    )
+    persona = models.TextField(
+        blank=True,
+        max_length=4000,
+        verbose_name=_("persona of the chatbot"),
+        help_text=_("A system prompt gets it as {persona}. People do not see it."),
+    )
+
     class Meta:
         abstract = True
 
