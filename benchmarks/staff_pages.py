@@ -96,7 +96,8 @@ OF_JUDGING = (
 )  # fmt: skip
 OF_BOT = (
     ("settings", ""), ("form", "edit/"), ("history", "history/"), ("judged", "judged/"),
-    ("audits", "audits/"), ("sweeps", "sweeps/"), ("try", "try/"), ("prices", "prices/"), ("budget", "budget/"),
+    ("audits", "audits/"), ("sweeps", "sweeps/"), ("try", "try/"),
+    ("prices", "prices/"), ("budget", "budget/"),
 )  # fmt: skip
 
 # Pages of things that exist once or a few times: model, and the field that the address contains.
