@@ -14,6 +14,7 @@ from django.db import ProgrammingError, connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.loader import MigrationLoader
 
+from turnwise.live.locations import install_command
 from turnwise.live.sql import files_of
 from turnwise.project.supervision.database_role import grant_application
 from turnwise.project.supervision.embedded import POSTGRESQL_VERSION, postgresql_binaries
@@ -22,8 +23,8 @@ from turnwise.project.supervision.processes import StartError
 # All of ours is in this schema; PostgreSQL makes an empty database with it.
 _SCHEMA = "public"
 _CURE = (
-    "Run pip install '.[deploy]', which brings PostgreSQL's programs, or install those of the server's "
-    f"version or later: on Debian, apt-get install postgresql-client-{POSTGRESQL_VERSION}."
+    f"Run {install_command('postgres')}, which brings PostgreSQL's programs, or install those of the "
+    f"server's version or later: on Debian, apt-get install postgresql-client-{POSTGRESQL_VERSION}."
 )
 
 
