@@ -168,7 +168,7 @@ def migrate_and_check() -> None:
         AnotherVersionError: the schema differs from that of this version.
     """
     _refuse_all_but_unicode()
-    _raise_if_different(_unknown_migration())
+    _raise_if_different(unknown_migration())
     try:
         call_command("migrate", interactive=False, verbosity=0)
     except (ProgrammingError, InconsistentMigrationHistory) as error:
@@ -195,7 +195,8 @@ def _raise_if_different(difference: str) -> None:
         raise AnotherVersionError(difference)
 
 
-def _unknown_migration() -> str:
+def unknown_migration() -> str:
+    """Description of an applied migration that this version does not have; "" if there is none."""
     loader = MigrationLoader(connection)
     ours = {config.label for config in apps.get_app_configs()}
     unknown = sorted(

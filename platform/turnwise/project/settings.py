@@ -42,7 +42,7 @@ def _embedded(name: str) -> str:
     """
     try:
         return str(json.loads((VAR / "services.json").read_text())[name])
-    except (FileNotFoundError, KeyError, json.JSONDecodeError):
+    except (OSError, KeyError, json.JSONDecodeError):
         return ""
 
 

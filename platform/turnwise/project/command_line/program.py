@@ -124,6 +124,12 @@ def _jobs(program: str, _name: str, arguments: list[str]) -> None:
     os.execv(sys.executable, [sys.executable, *options, *arguments])
 
 
+def _doctor(_name: str, arguments: list[str]) -> None:
+    from turnwise.project.doctor.program import main as examine
+
+    sys.exit(examine(arguments))
+
+
 def _require_installation() -> None:
     """End with what to do where neither the environment nor the data folder holds the secret key."""
     settings = import_module(SETTINGS)
@@ -148,6 +154,7 @@ SUBCOMMANDS = {
     "serve": Subcommand("run everything on this machine, with embedded PostgreSQL and Redis", _serve),
     "worker": Subcommand("run a job worker beside servers of your own", partial(_jobs, "worker")),
     "timer": Subcommand("run the timer that starts what is due", partial(_jobs, "timer")),
+    "doctor": Subcommand("say what is wrong with this installation, and the cure", _doctor),
     **{
         name: Subcommand(line, partial(_django_command, command)) for name, (command, line) in _OURS.items()
     },

@@ -309,6 +309,10 @@ def _check_version(data: Path) -> None:
         )
 
 
+def is_package_installed(name: str) -> bool:
+    return find_spec(name) is not None
+
+
 def _package(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
