@@ -1,12 +1,16 @@
 """Excel workbooks and Parquet files as rows of text or records, bounded by their unpacked size.
 
 Import this only in a process of its own (`live.subprocesses`): a packed file of a few kilobytes may hold
-gigabytes, and PyArrow starts a thread when it is loaded.
+gigabytes, and PyArrow starts a thread when it is loaded. `python -m turnwise.contexts.packed_files` prints
+the rows of a workbook.
 """
 
+import json
+import sys
 import zipfile
 from collections.abc import Iterator
 from datetime import date, datetime, time
+from io import BytesIO
 from typing import Any, BinaryIO, Literal
 
 from evaluation.files.writing import original
@@ -142,3 +146,36 @@ def _value(value: Any) -> Any:
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     return None if isinstance(value, bytes) else value
+
+
+def json_lines_of(file: BinaryIO) -> str:
+    """Rows of a workbook below its header as JSON Lines; row 7 is line 7.
+
+    Raises:
+        PackedFileError: the workbook cannot be read, or has two columns of one name.
+    """
+    names, lines = list[str](), list[str]()
+    for number, cells in workbook_rows(file):
+        lines += [""] * (number - 1 - len(lines))
+        if names:
+            row = dict(zip(names, cells + [""] * (len(names) - len(cells)), strict=False))
+            lines.append(json.dumps({name: cell for name, cell in row.items() if name}, ensure_ascii=False))
+            continue
+        names = [cell.strip() for cell in cells]
+        lines.append("")
+        if twice := next((name for at, name in enumerate(names) if name and name in names[:at]), ""):
+            raise PackedFileError(f"Two columns are called “{twice[:40]}”. Rename one of them.")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    told = {"text": "", "refusal": ""}
+    try:
+        told["text"] = json_lines_of(BytesIO(sys.stdin.buffer.read()))
+    except PackedFileError as error:
+        told["refusal"] = str(error)
+    json.dump(told, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -109,7 +109,7 @@ def _utterance(
         return Problem(line, f"Message {number}: {wrong}")
     _read_beside(parts, message)
     if meaning == "call":
-        parts.tools.append({"name": _called(parts.texts), "arguments": "\n".join(parts.texts)})
+        parts.tools.append(_call_of("\n".join(parts.texts)))
         parts.texts, meaning = [], ASSISTANT
     return list(_utterances(parts, meaning, line, names, _time_of(message)))
 
@@ -206,13 +206,15 @@ def _text_of_parts(content: object) -> str:
     return "\n\n".join(parts.texts)
 
 
-def _called(texts: Sequence[str]) -> str:
-    """Name of the tool in ShareGPT's calls, which are JSON texts."""
+def _call_of(text: str) -> dict[str, str]:
+    """Name and arguments of a tool from ShareGPT's calls, which are JSON texts."""
     try:
-        value = json.loads("\n".join(texts))
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        return "tool"
-    return str(value.get("name", "tool"))[:200] if isinstance(value, dict) else "tool"
+        value = None
+    if not isinstance(value, dict) or "name" not in value:
+        return {"name": "tool", "arguments": text}
+    return {"name": str(value["name"])[:200], "arguments": _as_text(value.get("arguments"))}
 
 
 def _time_of(message: Mapping[str, Any]) -> str:
