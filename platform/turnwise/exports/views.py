@@ -79,20 +79,20 @@ def topical_chat_reading_sets(request: HttpRequest, pk: int) -> StreamingHttpRes
 @require_GET
 @login_required
 def openai_messages(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _export_conversations(request, pk, chat_formats.openai_lines, "openai", "jsonl")
+    return _export_chats(request, pk, chat_formats.openai_lines, "openai", "jsonl")
 
 
 @require_GET
 @login_required
 def sharegpt(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _export_conversations(request, pk, chat_formats.sharegpt_lines, "sharegpt", "jsonl")
+    return _export_chats(request, pk, chat_formats.sharegpt_lines, "sharegpt", "jsonl")
 
 
 @require_GET
 @login_required
 def data_set(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     """Download the conversations as Parquet with a data card, zipped."""
-    return _export_conversations(request, pk, chat_formats.data_set, "dataset", "zip")
+    return _export_chats(request, pk, chat_formats.data_set, "dataset", "zip")
 
 
 @require_GET
@@ -105,8 +105,17 @@ def preferences(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     return attachment(request, lines, _TYPES["jsonl"], f"preferences_{study.code}.jsonl")
 
 
-def _export_conversations(
+def _export_chats(
     request: HttpRequest, pk: int, lines: Callable[[Study], Generator[T]], name: str, ending: str
+) -> StreamingHttpResponse:
+    """Export the conversations of a study of any task, because every study may have imported some."""
+    study = get_object_or_404(_reported_studies(request), pk=pk)
+    _note(study)
+    return attachment(request, lines(study), _TYPES[ending], f"{name}_{study.code}.{ending}")
+
+
+def _export_conversations(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str, ending: str
 ) -> StreamingHttpResponse:
     """Export conversations in a published format, under its usual file name."""
     talks = _reported_studies(request).filter(task__in=keys_with_conversations())

@@ -126,7 +126,7 @@ def _packed_format(content: bytes, name: str) -> str:
     try:
         return format_in_subprocess(content)
     except PackedFileError as error:
-        raise ImportRefusedError(f"“{name}”: {error}") from None
+        raise ImportRefusedError(_("“%(name)s”: %(why)s") % {"name": name, "why": str(error)}) from None
     except SubprocessError as error:
         log.warning("A packed upload could not be read: %s", error)
         raise ImportRefusedError(
