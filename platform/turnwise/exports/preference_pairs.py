@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from evaluation.questions.sets.preference import FIRST, SECOND, TIED
+from evaluation.questions.parts import FIRST, SECOND, TIED
 from evaluation.texts.personal_data import Redactor
 from turnwise.exports.turn_files import JUDGED
 from turnwise.privacy.personal_data import redactor_for

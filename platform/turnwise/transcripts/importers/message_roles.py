@@ -108,7 +108,11 @@ def _utterance(
     if wrong := _read_content(parts, message.get(text_key)):
         return Problem(line, f"Message {number}: {wrong}")
     _read_beside(parts, message)
-    if meaning == "call":
+    called = message.get("called")
+    if isinstance(called, str) and called:  # Turnwise's own data sets
+        parts.tools.append({"name": called, "arguments": "\n".join(parts.texts)})
+        parts.texts, meaning = [], ASSISTANT
+    elif meaning == "call":
         parts.tools.append(_call_of("\n".join(parts.texts)))
         parts.texts, meaning = [], ASSISTANT
     return list(_utterances(parts, meaning, line, names, _time_of(message)))

@@ -78,7 +78,7 @@ def header_of(source: Source) -> list[str]:
 def sample_of(source: Source, rows: int) -> list[list[str]]:
     """The first rows of a table, cut to a few words."""
     names, below = _opened(source)
-    found = []
+    found = list[list[str]]()
     for row in below:
         if len(found) >= rows:
             break
