@@ -335,6 +335,7 @@ def things(
         "privacy": {"token": taking_part.data_link.split("/")[-2]},
         "transcripts:import": {"pk": draft.pk},
         "transcripts:import_format": {"pk": draft.pk},
+        "transcripts:import_columns": {"pk": draft.pk},
         "transcripts:import_stamp": {"pk": draft.pk},
         "transcripts:import_confirm": {"pk": draft.pk},
         "transcripts:import_undo": {"pk": draft.pk},

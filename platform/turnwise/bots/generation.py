@@ -5,6 +5,10 @@ SQL. Absent values have no key, and a complete reply with nothing else to record
 
     {"outcome": "refused", "remarks": […], "reasoning": "…", "usage": {"prompt": 12, "completion": 34,
      "reasoning": 20, "cached": 8}, "model": "…", "first_seconds": 0.4}
+
+Imported replies may also have calls of tools and their answers, in order, which no bot here gives:
+
+    {"tools": [{"name": "hours", "arguments": "{}"}, {"answer": "9 to 17"}]}
 """
 
 from collections.abc import Callable, Mapping
@@ -66,7 +70,12 @@ OUTCOME_TITLES: Mapping[ReplyOutcome, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Record of how a reply was generated; attributes as in `chatbots.replies.Response`."""
+    """Record of how a reply was generated; attributes as in `chatbots.replies.Response`.
+
+    Attributes:
+        tools: calls of tools, with `name` and `arguments`, and their answers, with `answer`; only imported
+            replies have them.
+    """
 
     outcome: ReplyOutcome = ReplyOutcome.COMPLETE
     remarks: tuple[str, ...] = ()
@@ -74,6 +83,7 @@ class Generation:
     usage: Usage | None = None
     model: str = ""
     first_seconds: float | None = None
+    tools: tuple[Mapping[str, str], ...] = ()
 
     @classmethod
     def of_response(cls, response: Response) -> Self:
@@ -100,6 +110,7 @@ class Generation:
             Usage(**usage) if usage else None,
             stored.get("model", ""),
             stored.get("first_seconds"),
+            tuple(stored.get("tools", ())),
         )
 
     def as_json(self) -> dict[str, Any] | None:
@@ -111,6 +122,7 @@ class Generation:
             "reasoning": self.reasoning,
             "usage": usage,
             "model": self.model,
+            "tools": list(self.tools),
         }
         stored = {name: value for name, value in values.items() if value}
         if self.first_seconds is not None:

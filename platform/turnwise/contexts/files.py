@@ -30,13 +30,15 @@ from turnwise.contexts.tables import (
 if TYPE_CHECKING:  # the process that parses uploads has no models
     from turnwise.contexts.models import Context
 
-ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "txt": "txt", "tsv": "txt"}
+ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "txt": "txt", "tsv": "txt", "xlsx": "xlsx"}
+PROMPTS = ("prompt", "question", "instruction")
+"""Columns or keys with a context of one turn; the first that a file has counts."""
 
 # Limit of contexts compared with each other: this many take seconds, ten times as many take minutes.
 MOST_COMPARED = 2000
 MOST_COMPARISONS = 20_000_000  # the open benchmark with its 1,477 contexts needs 1.6 million
 
-_FIELDS = {"id", "turns", "category", "language", "consistency", "extends", "material"}
+_FIELDS = {"id", "turns", "category", "language", "consistency", "extends", "material", *PROMPTS}
 _KEY = re.compile(r"[\w.:/@+-]{1,100}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,6})?")
 _SPEAKER = re.compile(r"([AB])\s*:\s*(.*)")
@@ -135,8 +137,12 @@ def _take(parsed: Parsed, row: Row, language: str) -> None:
 
 def _turns(fields: dict[str, object]) -> tuple[tuple[str, ...], list[str]]:
     texts = fields["turns"] if "turns" in fields else _turn_columns(fields)
+    if not texts:
+        texts = [fields[name] for name in PROMPTS if fields.get(name)][:1]
     if not isinstance(texts, list) or not texts:
-        return (), ["There are no turns. Give “turns” as a list of texts, or columns turn_1, turn_2, …"]
+        return (), [
+            "There are no turns. Give “turns” as a list of texts, columns turn_1, turn_2, …, or a “prompt”."
+        ]
     if len(texts) > MAX_TURNS:
         return (), [f"There are {len(texts)} turns, more than {MAX_TURNS}."]
     problems = [

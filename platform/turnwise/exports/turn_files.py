@@ -140,7 +140,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
 
 # Items of a judging study in order, each with its judgments in order. OFFSET 0 makes the database start
 # without reading and sorting all of them, so that a download begins at once.
-_JUDGED = f"""
+JUDGED = f"""
        (SELECT id, study_id FROM judging_item
          WHERE study_id = %(study)s AND right_answers IS NULL ORDER BY id) AS next
  CROSS JOIN LATERAL ({items_of("next.study_id")} AND i.id = next.id OFFSET 0) AS i
@@ -165,7 +165,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        CASE WHEN l.response_id IS NOT NULL THEN 'response' WHEN l.context_id IS NOT NULL THEN 'context'
             WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
        ask.number
-  FROM {_JUDGED}
+  FROM {JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN judging_judgingplan AS plan ON plan.study_id = slot.study_id
@@ -197,7 +197,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), {NO_GENERATION},
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
        {_material(_PAIR_SIDE)}, 'pair', ask.number
-  FROM {_JUDGED}
+  FROM {JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN judging_judgingplan AS plan ON plan.study_id = slot.study_id

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import too_many, too_often
-from turnwise.exports import bundle_jobs, published_formats, turn_files
+from turnwise.exports import bundle_jobs, chat_formats, preference_pairs, published_formats, turn_files
 from turnwise.exports import tasks as jobs
 from turnwise.judging.queries import judgments_in
 from turnwise.live.http_responses import T, attachment
@@ -22,7 +22,12 @@ from turnwise.studies.models import Ask, Bundle, Study
 from turnwise.studies.queries import readable_studies_of, studies_of
 from turnwise.studies.tasks import keys_of, keys_with_conversations
 
-_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "jsonl": "application/jsonl"}
+_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/jsonl",
+    "zip": "application/zip",
+}
 
 
 def _reported_studies(request: HttpRequest) -> QuerySet[Study]:
@@ -69,6 +74,44 @@ def topical_chat_reading_sets(request: HttpRequest, pk: int) -> StreamingHttpRes
     return _export_conversations(
         request, pk, published_formats.topical_chat_reading_sets, "reading_sets", "json"
     )
+
+
+@require_GET
+@login_required
+def openai_messages(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export_chats(request, pk, chat_formats.openai_lines, "openai", "jsonl")
+
+
+@require_GET
+@login_required
+def sharegpt(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export_chats(request, pk, chat_formats.sharegpt_lines, "sharegpt", "jsonl")
+
+
+@require_GET
+@login_required
+def data_set(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    """Download the conversations as Parquet with a data card, zipped."""
+    return _export_chats(request, pk, chat_formats.data_set, "dataset", "zip")
+
+
+@require_GET
+@login_required
+def preferences(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    """Download the preferences of a study of pairs, for training with DPO."""
+    study = get_object_or_404(_reported_studies(request), pk=pk)
+    lines = preference_pairs.lines(study)
+    _note(study)
+    return attachment(request, lines, _TYPES["jsonl"], f"preferences_{study.code}.jsonl")
+
+
+def _export_chats(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[T]], name: str, ending: str
+) -> StreamingHttpResponse:
+    """Export the conversations of a study of any task, because every study may have imported some."""
+    study = get_object_or_404(_reported_studies(request), pk=pk)
+    _note(study)
+    return attachment(request, lines(study), _TYPES[ending], f"{name}_{study.code}.{ending}")
 
 
 def _export_conversations(
