@@ -138,7 +138,7 @@ GENERATION = (
     Column(
         "outcome_before_stop",
         Kind.TEXT,
-        "outcome of the whole reply, where `outcome` is `stopped` and the bot had given all of it; else empty",
+        "outcome of the whole reply, where `outcome` is `stopped` after the bot had given all of it",
     ),
 )
 """Columns about the generation of a reply, the same in every table of replies."""

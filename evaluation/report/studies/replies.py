@@ -48,7 +48,7 @@ class ReplyFacts(NamedTuple):
         day: the day in UTC on which it was given, as YYYY-MM-DD; empty if unknown.
         is_scored: it belongs to a finished conversation, or is a judged item, and is not a version that the
             worker discarded; cost counts all replies.
-        outcome_before_stop: one of `OUTCOMES`, of the whole reply, if the reader stopped it; empty if unknown.
+        outcome_before_stop: one of `OUTCOMES`, of the whole reply, if it was stopped; empty if unknown.
         versions: replies to the same message, this one included, at least 1.
     """
 

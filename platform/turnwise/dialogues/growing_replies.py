@@ -3,12 +3,12 @@
     bot ── texts so far ──▶ GrowingReply ── bot_text frames ──▶ every open tab
                                  └── the reply, stored once it is complete or stopped
 
-A text so far is in the memory of this process only. If the process dies, the reply is asked for again, as any
-other; a partial reply is never stored, unless the worker stops it. A worker may stop it in a tab that another
-process serves, so stops go to all processes over the channel layer.
+A text so far is in the memory of this process only. If the process dies, the reply is asked for again, as
+any other; a partial reply is never stored, unless the worker stops it. The tab that stops it may be served by
+another process, so stops go to all processes over the channel layer.
 
-A reply at a fixed pace may be stopped after the bot has given all of it. Its outcome is then *stopped*, as the
-worker judges the part that was shown, and the outcome of the whole reply is stored beside it.
+A reply at a fixed pace may be stopped after the bot has given all of it. Its outcome is then *stopped*, as
+the worker judges the part that was shown, and the outcome of the whole reply is stored beside it.
 """
 
 import asyncio
