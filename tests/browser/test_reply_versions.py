@@ -57,7 +57,7 @@ async def test_a_worker_asks_for_another_reply_goes_back_and_judges_the_kept_one
     assert await Turn.objects.acount() == 3
     await wanda.exchange(
         "Go on", "No"
-    )  # an answer is held back for a moment, but not beyond the next message
+    )  # until then an answer is held back
     assert await Label.objects.filter(turn__position=2).acount() == 1
 
 
