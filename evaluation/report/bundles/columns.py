@@ -135,6 +135,11 @@ GENERATION = (
     Column("cached_tokens", Kind.INTEGER, "those of `prompt_tokens` that the service had in its cache"),
     Column("first_seconds", Kind.NUMBER, "seconds from the request to the first token, if the bot can tell"),
     Column("reasoning", Kind.TEXT, "the model's reasoning, where the study stores it; workers never see it"),
+    Column(
+        "outcome_before_stop",
+        Kind.TEXT,
+        "outcome of the whole reply, where `outcome` is `stopped` after the bot had given all of it",
+    ),
 )
 """Columns about the generation of a reply, the same in every table of replies."""
 RATER = "pseudonym of the worker in this study"

@@ -34,6 +34,8 @@ _LATER = {
     "occasion",
     "asks_reason",
     "ask",
+    "reply_version",
+    "reply_versions",
 }
 """Columns that older bundles lack."""
 _TYPES: dict[Kind, type] = {

@@ -20,7 +20,15 @@ from evaluation.report.answers import (
 )
 from evaluation.report.bundles.columns import answered_in
 from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_named, plan_of, questions_of
-from evaluation.report.bundles.tables import CONVERSATIONS, EXCHANGES, FAULTS, TURNS, WORKERS, labels_table
+from evaluation.report.bundles.tables import (
+    CONVERSATIONS,
+    EXCHANGES,
+    FAULTS,
+    REPLY_VERSIONS,
+    TURNS,
+    WORKERS,
+    labels_table,
+)
 from evaluation.report.conduct import manners_of
 from evaluation.report.label_columns import Judged
 from evaluation.report.studies.conversations import ExchangeMeasures, StudyData
@@ -110,6 +118,9 @@ def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcr
         if row["bot_version"] is not None and row.get("outcome"):  # older bundles have no outcomes
             is_scored = conversations[dialogue]["ending"] == "complete"
             facts.setdefault(row["bot"], []).append(facts_of(row, row["said_at"], is_scored=is_scored))
+    for row in bundle.rows(REPLY_VERSIONS) if bundle.has(REPLY_VERSIONS) else ():  # older bundles have none
+        if not row["kept"]:
+            facts.setdefault(row["bot"], []).append(facts_of(row, row["said_at"], is_scored=False))
     spacing = _reply_spacing(conversations, replies)
     if of_people:
         names = {**names, PEOPLE: HUMAN}

@@ -4,7 +4,11 @@
                                  └── the reply, stored once it is complete or stopped
 
 The text so far is in the memory of this process only. If the process dies, the bot is asked for the reply
-once more, as for any other; a partial reply is never stored, unless the worker stops it.
+once more, as for any other; a partial reply is never stored, unless the worker stops it. The tab that stops
+it may be served by another process, so stops go to all processes over the channel layer.
+
+A reply at a fixed pace may be stopped after the bot has given all of it. Its outcome is then *stopped*, as
+the worker judges the part that was shown, and the outcome of the whole reply is stored beside it.
 """
 
 import asyncio
@@ -12,6 +16,8 @@ import secrets
 import time
 from dataclasses import replace
 from typing import Any
+
+from channels.layers import BaseChannelLayer, get_channel_layer
 
 from chatbots.base import Context
 from chatbots.hosting.growth import cut_to, grown_from
@@ -54,6 +60,7 @@ class GrowingReply:
         """
         self._began = time.monotonic()
         is_paced = self._seat.reply_display == ReplyDisplay.FIXED_PACE
+        listening = asyncio.ensure_future(self._receive_stops()) if self._seat.may_stop_replies else None
         asking = asyncio.ensure_future(
             client.reply(
                 bot_id,
@@ -69,11 +76,26 @@ class GrowingReply:
             return await self._paced(asking.result()) if is_paced else asking.result()
         finally:
             asking.cancel()
+            if listening:
+                listening.cancel()
 
     def stop(self) -> None:
         """End the reply after its visible text; no effect while it has none, or once it is complete."""
         if not is_blank(self._shown):
             self._stopping.set()
+
+    async def _receive_stops(self) -> None:
+        """Stop when a tab asks for it, in this process or in another one."""
+        layer, group = _layer(), _stop_group(self._seat)
+        channel = await layer.new_channel()
+        await layer.group_add(group, channel)
+        try:
+            while True:
+                event = await layer.receive(channel)
+                if event["position"] == self._position:
+                    self.stop()
+        finally:
+            await layer.group_discard(group, channel)
 
     async def close(self) -> None:
         """Show nothing more, so that the frame of the finished reply comes last."""
@@ -126,8 +148,14 @@ class GrowingReply:
                     await self._stopping.wait()
             except TimeoutError:
                 continue
-            response = replace(reply.response, text=self._shown, outcome=ReplyOutcome.STOPPED)
-            return replace(reply, response=response)
+            whole = reply.response
+            stopped = replace(
+                whole,
+                text=self._shown,
+                outcome=ReplyOutcome.STOPPED,
+                outcome_before_stop=whole.outcome,
+            )
+            return replace(reply, response=stopped)
         return reply
 
 
@@ -153,7 +181,17 @@ def frame_of(seat: SeatContext, position: int) -> Frame | None:
     return growing.frame if growing else None
 
 
-def stop(seat: SeatContext, position: int) -> None:
-    """Stop the reply at this position, if this process shows it and it is not complete."""
-    if growing := _growing.get((seat.dialogue_id, position)):
-        growing.stop()
+async def stop(seat: SeatContext, position: int) -> None:
+    """Stop the reply at this position in whichever process shows it, if it is not complete."""
+    await _layer().group_send(_stop_group(seat), {"type": "reply.stopped", "position": position})
+
+
+def _stop_group(seat: SeatContext) -> str:
+    """Channel group of the replies of one conversation that can be stopped."""
+    return f"dialogue.{seat.dialogue_id}.stop"
+
+
+def _layer() -> BaseChannelLayer:
+    layer = get_channel_layer()
+    assert layer is not None
+    return layer

@@ -34,7 +34,7 @@ _SEAT_FIELDS = (
     "dialogue__public_id", "dialogue__opening_turns", "dialogue__min_turns", "dialogue__max_turns",
     "dialogue__study__code", "dialogue__study__markdown", "dialogue__study__reply_display",
     "dialogue__study__reply_pace", "dialogue__study__may_stop_replies",
-    "dialogue__study__code", "dialogue__study__markdown", "dialogue__study__max_message_chars",
+    "dialogue__study__max_reply_versions", "dialogue__study__max_message_chars",
     "dialogue__study__max_reply_chars", "dialogue__study__stores_reasoning",
     "dialogue__study__languages", "dialogue__study__scenario", "dialogue__study__persona",
 )  # fmt: skip
@@ -85,6 +85,7 @@ def seat_of(public_id: UUID, worker_id: int) -> SeatContext:
         reply_display=ReplyDisplay(dialogue.study.reply_display),
         reply_pace=dialogue.study.reply_pace,
         may_stop_replies=dialogue.study.may_stop_replies,
+        max_reply_versions=dialogue.study.max_reply_versions if partner.bot_id else 1,
         message_limit=dialogue.study.message_limit,
         reply_limit=dialogue.study.reply_limit,
         stores_reasoning=dialogue.study.stores_reasoning,

@@ -29,6 +29,7 @@ class SeatContext:
         reply_display: when the bot's replies are shown.
         reply_pace: characters per second of replies at a fixed pace.
         may_stop_replies: this person may stop a reply that grows.
+        max_reply_versions: replies of the bot to one message that this person may ask for in all.
         message_limit: longest message of this person, in code points.
         reply_limit: longest reply of the bot that is stored, in code points.
         stores_reasoning: the bot's reasoning is stored with its replies.
@@ -56,6 +57,7 @@ class SeatContext:
     reply_display: ReplyDisplay = ReplyDisplay.WHEN_DONE
     reply_pace: int = 60
     may_stop_replies: bool = False
+    max_reply_versions: int = 1
     message_limit: int = MAX_MESSAGE_CHARS
     reply_limit: int = MAX_REPLY_CHARS
     stores_reasoning: bool = False
@@ -115,6 +117,10 @@ class SeatContext:
 
     def _by_seat(self, mine: list[int], other: list[int]) -> dict[str, list[int]]:
         return {f"due_{self.number}": mine, f"due_{1 - self.number}": other}
+
+    def progress_before(self, progress: Progress, position: int) -> Progress:
+        """Progress as it was before the bot's last turn, which is at this position."""
+        return replace(progress, turns=position, due=self.due_before_reply(progress.due, position))
 
     def progress(
         self,

@@ -162,6 +162,7 @@ async def _try_single_step(
         seat.bot_id is None
         or seat.is_operated
         or seat.reply_display == ReplyDisplay.FIXED_PACE
+        or seat.max_reply_versions > 1  # another tab may have chosen another reply than this page shows
         or len(displayed) % 2 != seat.number
         or str(key) in displayed.keys
     ):

@@ -145,8 +145,10 @@ def withdrawal_of(user: User | AnonymousUser, public_id: UUID) -> Withdrawal | N
 
 
 def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:
+    """Turns in order, with their labels and the versions of each reply."""
     labels = _counted_labels(dialogue).select_related("rater")
-    return dialogue.turn_set.order_by("position").prefetch_related(Prefetch("labels", queryset=labels))
+    turns = dialogue.turn_set.order_by("position")
+    return turns.prefetch_related(Prefetch("labels", queryset=labels), "versions")
 
 
 def operators_of(dialogue: Dialogue) -> dict[int, str]:

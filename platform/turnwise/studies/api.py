@@ -21,7 +21,14 @@ from turnwise.questions.queries import readable
 from turnwise.studies import consent, services
 from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.facets import facets_of, set_facets
-from turnwise.studies.models import MOST_WANTED, PrimaryAnalysis, ReplyDisplay, Share, Study
+from turnwise.studies.models import (
+    MOST_REPLY_VERSIONS,
+    MOST_WANTED,
+    PrimaryAnalysis,
+    ReplyDisplay,
+    Share,
+    Study,
+)
 from turnwise.studies.presets import PRESETS, Preset, preset_named
 from turnwise.studies.queries import choosable_bots, owned_studies_of, studies_of
 from turnwise.studies.tasks import task_of, tasks
@@ -71,6 +78,9 @@ class StudyIn(Schema, extra="forbid"):
     may_stop_replies: bool | None = Field(
         None, description="Whether workers can stop a reply that grows; empty: they cannot."
     )
+    max_reply_versions: int | None = Field(
+        None, ge=1, le=MOST_REPLY_VERSIONS, description="Replies to a message to choose from; empty: 1."
+    )
     max_reply_chars: int | None = Field(
         None, ge=20, le=MAX_REPLY_CHARS, description="Longest reply; empty: the installation's limit."
     )
@@ -91,7 +101,7 @@ class StudyIn(Schema, extra="forbid"):
     @property
     def talk(self) -> dict[str, Any]:
         """Fields about talking with chatbots that were sent."""
-        return self._sent_fields(("reply_display", "reply_pace", "may_stop_replies"))
+        return self._sent_fields(("reply_display", "reply_pace", "may_stop_replies", "max_reply_versions"))
 
     def _sent_fields(self, names: tuple[str, ...]) -> dict[str, Any]:
         return {name: value for name in names if (value := getattr(self, name)) is not None}

@@ -26,6 +26,8 @@ export class Labels {
     this.work = work;
     this.asks = new Asks(asks);
     this.elementOf = elementOf;
+    /** Texts of the turns that stood on the page last, by position. @type {Map<number, string>} */
+    this.met = new Map();
     this.asking = new Asking((subject) => this.asks.of(subject).questions, {
       dock,
       place: byId("ask"),
@@ -51,7 +53,10 @@ export class Labels {
 
   /** Record that the turn is on the page. @param {Turn} turn @param {HTMLElement} element */
   meet(turn, element) {
+    const isOther = (this.met.get(turn.position) ?? turn.text) !== turn.text;
+    this.met.set(turn.position, turn.text);
     for (const { number } of this.asks.about(turn)) {
+      if (isOther) this.asking.attention.forget(subjectOf(turn.position, number));
       this.asking.meet(subjectOf(turn.position, number), [element], turn.text.length);
     }
   }
@@ -113,6 +118,11 @@ export class Labels {
     const isHeld = subject in outbox.held.labels;
     const text = inShort(this.asking.questionsOf(subject), answers);
     return { state: isHeld ? (isOpen ? "saving" : "unsaved") : "saved", text, answers };
+  }
+
+  /** Whether something is answered about the turn, saved or not. @param {Turn} turn */
+  isAnswered(turn) {
+    return this.asks.about(turn).some(({ number }) => Object.keys(this.asking.answersOf(subjectOf(turn.position, number)) ?? {}).length > 0);
   }
 
   get askedElement() {

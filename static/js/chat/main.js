@@ -19,6 +19,7 @@ import { GrowingReply } from "./growing.js";
 import { Labels } from "./labels.js";
 import { Follower } from "./scroll.js";
 import { TurnList } from "./turns.js";
+import { Versions } from "./versions.js";
 import { Waiting } from "./waiting.js";
 import { hintOf, obstacleTo, progressInWords } from "./words.js";
 import { Work } from "./work.js";
@@ -27,7 +28,7 @@ import { Work } from "./work.js";
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {import("./asks.js").Ask} Ask
  * @typedef {{socket: string, asks: Ask[], max_chars: number, dialogue: string, person: boolean, notes_typing: boolean, disclosed: boolean,
- *            may_stop: boolean}} Settings
+ *            may_stop: boolean, max_versions: number}} Settings
  */
 
 const REPLIES = new Set(["bot_turn", "partner_turn"]);
@@ -44,7 +45,12 @@ class Chat {
   /** @param {Settings} settings */
   constructor(settings) {
     const storage = lastingStorage();
-    this.outbox = new Outbox(storage, settings.dialogue, (subject, answers) => ({ type: "label", ...partsOf(subject), answers }));
+    this.outbox = new Outbox(storage, settings.dialogue, (subject, answers) => ({
+      type: "label",
+      ...partsOf(subject),
+      answers,
+      ...(settings.max_versions > 1 && this.work.versionOf(partsOf(subject).position)),
+    }));
     this.work = new Work(this.outbox);
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.retryTimer = undefined;
@@ -68,6 +74,7 @@ class Chat {
       onShown: (turn, element) => this.labels.meet(turn, element),
     });
     this.growing = this.makeGrowing(settings.may_stop);
+    this.versions = new Versions(settings.max_versions, (frame) => this.connection.send(frame));
     this.composer = new Composer(
       { form: byId("composer"), box: byId("message"), send: byId("send"), count: byId("count") },
       {
@@ -160,6 +167,7 @@ class Chat {
     const { work } = this;
     const isFirst = work.dialogue.progress === null;
     work.onFrame(frame);
+    this.versions.onFrame(frame);
     if (frame.type === "state") this.outbox.frames().forEach((pending) => this.connection.send(pending));
     if (frame.type === "refused" && frame.key) this.composer.text = this.outbox.draftOf();
     if (work.dialogue.finished) return this.leave(work.dialogue.finished);
@@ -364,6 +372,9 @@ class Chat {
       (turn, ask) => this.labels.judgmentOf(turn, ask),
       pending && { text: pending.text, mark: isOpen ? gettext("Sending …") : gettext("Not sent yet"), isBad: !isOpen },
     );
+    const reply = pending ? null : this.work.exchangeable;
+    const mayChoose = reply && isOpen && !this.labels.isAnswered(reply);
+    this.versions.show(mayChoose ? this.list.element(reply.position) : null, reply && (dialogue.versions ?? { position: reply.position, number: 1, of: 1 }));
   }
 
   /** @param {string} mode */

@@ -10,7 +10,8 @@
  *            room: number, closing: boolean, long_enough: boolean, hint: string}} Progress  room: turns that a message needs
  * @typedef {{left: boolean, away: boolean, away_seconds: number, may_end: boolean}} PartnerState  of the other person
  * @typedef {{say: string, attempts: number, may_give_up: boolean}} Fault
- * @typedef {{turns: Turn[], labels: Record<string, Answers>, fault: Fault | null, isStarting: boolean, progress: Progress | null,
+ * @typedef {{position: number, number: number, of: number}} Versions  of the last reply: the kept one, of how many
+ * @typedef {{turns: Turn[], versions: Versions | null, labels: Record<string, Answers>, fault: Fault | null, isStarting: boolean, progress: Progress | null,
  *            partner: PartnerState | null, finished: string | null, refusal: string | null}} Dialogue
  */
 
@@ -20,6 +21,7 @@ import { subjectOf } from "../kit/subjects.js";
 /** @type {Readonly<Dialogue>} */
 export const UNKNOWN = Object.freeze({
   turns: [],
+  versions: null,
   labels: {},
   fault: null,
   isStarting: false,
@@ -49,6 +51,16 @@ function newest(current, received) {
   return received.turns + received.labelled < current.turns + current.labelled ? current : received;
 }
 
+/**
+ * The number of the reply at a position, among those to the same message.
+ *
+ * @param {Dialogue} dialogue
+ * @param {number} position
+ */
+export function versionAt({ versions }, position) {
+  return versions?.position === position ? versions.number : 1;
+}
+
 /** @param {{position: number | null, ask: number, answers: Answers}[]} annotations @returns {Record<string, Answers>} */
 function bySubject(annotations) {
   return Object.fromEntries(annotations.map(({ position, ask, answers }) => [subjectOf(position, ask), answers]));
@@ -56,8 +68,9 @@ function bySubject(annotations) {
 
 /** @type {Record<string, (known: Dialogue, frame: Frame) => Partial<Dialogue>>} */
 const CHANGES = {
-  state: (_, { turns, annotations, fault, starting = false, finished }) => ({
+  state: (_, { turns, versions = null, annotations, fault, starting = false, finished }) => ({
     turns,
+    versions,
     labels: bySubject(annotations),
     fault,
     isStarting: starting,
@@ -66,7 +79,14 @@ const CHANGES = {
   }),
   turn_saved: (dialogue, { turn }) => ({ turns: withTurn(dialogue.turns, turn), fault: null, isStarting: false, refusal: null }),
   bot_starting: () => ({ isStarting: true }),
-  bot_turn: (dialogue, { turn }) => ({ turns: withTurn(dialogue.turns, turn), fault: null, isStarting: false }),
+  bot_turn: (dialogue, { turn, versions = null }) => ({ turns: withTurn(dialogue.turns, turn), versions, fault: null, isStarting: false }),
+  regenerating: (dialogue, { position }) => ({
+    turns: dialogue.turns.filter((turn) => turn.position < position),
+    versions: null,
+    fault: null,
+    isStarting: false,
+    refusal: null,
+  }),
   partner_turn: (dialogue, { turn }) => ({ turns: withTurn(dialogue.turns, turn) }),
   partner: (_, { left, away, away_seconds, may_end }) => ({ partner: { left, away, away_seconds, may_end } }),
   bot_failed: (_, { fault }) => ({ fault, isStarting: false }),
@@ -84,7 +104,10 @@ const CHANGES = {
 export function receive(dialogue, frame) {
   const change = Object.hasOwn(CHANGES, frame.type) ? CHANGES[frame.type] : null;
   if (!change) return dialogue;
-  return { ...dialogue, ...change(dialogue, frame), progress: newest(dialogue.progress, frame.progress) };
+  // While another reply is awaited, the conversation is shorter than it was.
+  const isShorter = frame.type === "regenerating" || frame.regenerating;
+  const progress = isShorter ? frame.progress : newest(dialogue.progress, frame.progress);
+  return { ...dialogue, ...change(dialogue, frame), progress };
 }
 
 /** True if the dialogue has no turns left for a message. @param {Progress} progress */

@@ -11,7 +11,7 @@ import { make, setText, textElement } from "../kit/dom.js";
  * @typedef {{state: State, text: string, answers: Answers}} Judgment  text: the answers in short
  * @typedef {{text: string, mark: string, isBad: boolean}} Pending
  * @typedef {{element: HTMLElement, show: (judgment: Judgment) => void}} Foot  of one ask
- * @typedef {{element: HTMLElement, text: HTMLElement, feet: Map<number, Foot>}} Row
+ * @typedef {{element: HTMLElement, text: HTMLElement, source: string, feet: Map<number, Foot>}} Row
  */
 
 import { gettext } from "../kit/gettext.js";
@@ -113,7 +113,10 @@ export class TurnList {
   /** @param {Turn} turn */
   rowOf(turn) {
     const existing = this.rows.get(turn.position);
-    if (existing) return existing;
+    if (existing) {
+      if (existing.source !== turn.text && turn.speaker === "bot") this.rewrite(existing, turn);
+      return existing;
+    }
     const row = this.row(turn.speaker, String(turn.position), turn);
     for (const ask of this.options.asksOf(turn)) {
       const foot = this.footOf(turn, ask);
@@ -123,6 +126,14 @@ export class TurnList {
     if (row.feet.size) this.options.onShown(turn, row.text);
     this.rows.set(turn.position, row);
     return row;
+  }
+
+  /** Another reply takes the place of the one before. @param {Row} row @param {Turn} turn */
+  rewrite(row, turn) {
+    const text = textElement(turn.text, turn.html, { id: `turn-${turn.position}` });
+    row.text.replaceWith(text);
+    Object.assign(row, { text, source: turn.text });
+    if (row.feet.size) this.options.onShown(turn, text);
   }
 
   /**
@@ -147,7 +158,7 @@ export class TurnList {
     const text = textElement(content.text, content.html, { id: `turn-${name}` });
     const who = make("span", { class: "visually-hidden" }, `${speaker === "human" ? gettext("You") : this.options.botName}: `);
     const element = make("li", { class: `turn turn--${speaker}`, ...(speaker === "human" && { "aria-live": "off" }) }, who, text);
-    return { element, text, feet: new Map() };
+    return { element, text, source: content.text, feet: new Map() };
   }
 
   /** @param {Pending | null} pending */

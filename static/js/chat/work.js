@@ -7,7 +7,7 @@
  * @typedef {import("../kit/outbox.js").Outbox} Outbox
  */
 
-import { receive, UNKNOWN } from "./store.js";
+import { receive, UNKNOWN, versionAt } from "./store.js";
 
 const ANSWERS_TO_A_REQUEST = new Set(["state", "bot_turn", "bot_failed", "refused"]);
 
@@ -32,7 +32,12 @@ export class Work {
   /** @param {Frame} frame */
   onFrame(frame) {
     this.outbox.settle(frame);
-    this.dialogue = receive(this.dialogue, frame);
+    const before = this.dialogue;
+    this.dialogue = receive(before, frame);
+    const { versions } = this.dialogue;
+    // An answer that is not stored was about another text.
+    if (frame.type === "regenerating") this.outbox.dropAnswersTo(frame.position);
+    else if (versions && versionAt(before, versions.position) !== versions.number) this.outbox.dropAnswersTo(versions.position);
     if (ANSWERS_TO_A_REQUEST.has(frame.type)) this.isFinishing = this.isRetrying = false;
   }
 
@@ -48,6 +53,18 @@ export class Work {
   get hasSaved() {
     const { labels, turns } = this.dialogue;
     return Object.keys(labels).length > 0 || turns.some(({ speaker }) => speaker === "human");
+  }
+
+  /** The reply whose other versions may be asked for or kept, if it is the last turn. */
+  get exchangeable() {
+    const { turns, progress } = this.dialogue;
+    const last = turns.at(-1);
+    return progress && !progress.thinking && last?.speaker === "bot" && last.counted ? last : null;
+  }
+
+  /** The number of the last reply, for its label; {} of earlier turns, which nobody can exchange. @param {number | null} position */
+  versionOf(position) {
+    return position !== null && this.exchangeable?.position === position ? { version: versionAt(this.dialogue, position) } : {};
   }
 
   get isFirstFault() {

@@ -59,6 +59,11 @@ export class Attention {
     this.subjects.set(subject, { at: performance.now(), seen: this.inSight(), length, isRead: false });
   }
 
+  /** Another text stands in its place, which has to be read as well. @param {string} subject */
+  forget(subject) {
+    this.subjects.delete(subject);
+  }
+
   /** The end of the subject has been in view. @param {string} subject */
   read(subject) {
     const entry = this.subjects.get(subject);

@@ -13,7 +13,7 @@
  */
 
 import { isSame } from "./answers.js";
-import { subjectOf } from "./subjects.js";
+import { partsOf, subjectOf } from "./subjects.js";
 
 /** Name of the draft of the next message. */
 const MESSAGE = "";
@@ -139,6 +139,14 @@ export class Outbox {
     const { [subject]: _, ...labels } = this.held.labels;
     const { [subject]: __, ...timings } = this.held.timings;
     this.keep({ labels, timings });
+  }
+
+  /** Let go of all answers to a turn, sent or begun: its text has changed. @param {number} position */
+  dropAnswersTo(position) {
+    const { labels, begun } = this.held;
+    const isOther = (/** @type {string} */ subject) => partsOf(subject).position !== position;
+    Object.keys(labels).filter((subject) => !isOther(subject)).forEach((subject) => this.dropLabel(subject));
+    this.keep({ begun: Object.fromEntries(Object.entries(begun).filter(([subject]) => isOther(subject))) });
   }
 
   /** The frame of a label that is held, if it is. @param {string} subject @returns {Frame | null} */

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from evaluation.texts.lengths import MAX_MESSAGE_CHARS, MAX_REPLY_CHARS
 
 LEAST_CHARS = 20
+MOST_REPLY_VERSIONS = 10
 
 
 def check_reply_limit(limit: int) -> None:
@@ -89,6 +90,16 @@ class ReplySettings(models.Model):
         ),
     )
 
+    max_reply_versions = models.PositiveSmallIntegerField(
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_REPLY_VERSIONS)],
+        verbose_name=_("replies to choose from"),
+        help_text=_(
+            "With more than 1, workers may ask for another reply to the same message until they judge it or "
+            "write on, at most so many in all. They can go back to an earlier one; the one that they keep is "
+            "judged, and all are stored. A bot that always answers alike gives itself away."
+        ),
+    )
     scenario = models.TextField(
         blank=True,
         max_length=2000,

@@ -93,7 +93,7 @@ class TalkPreviewed(WorkPreview):
             "resume_code": EXAMPLE_CODE,
             "materials": self.materials,
             "has_reading": bool(self.materials),
-            "settings": settings,
+            "settings": settings | {"max_versions": 1},  # its replies are written for this page
         }
 
     # --- the socket --------------------------------------------------------------------------------

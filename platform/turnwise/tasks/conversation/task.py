@@ -114,6 +114,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
             "Asked": "; ".join(map(str, study.work_asks)),
             "Names of the bots": "hidden" if study.blind else "shown",
             **_reply_display(study),
+            **_reply_versions(study),
             **_re_entry(study),
         }
 
@@ -138,6 +139,13 @@ def _reply_display(study: Study) -> dict[str, str]:
     if study.reply_display == ReplyDisplay.FIXED_PACE:
         how += f", {study.reply_pace} characters per second"
     return {"Replies appear": f"{how}; workers can stop them" if study.may_stop_replies else how}
+
+
+def _reply_versions(study: Study) -> dict[str, str]:
+    """Protocol line on choosing among replies; empty if each message is answered once."""
+    if study.max_reply_versions == 1:
+        return {}
+    return {"Replies to a message": f"workers may ask for up to {study.max_reply_versions} and keep one"}
 
 
 def _re_entry(study: Study) -> Mapping[str, str]:
