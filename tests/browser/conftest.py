@@ -28,6 +28,7 @@ from playwright.async_api import (
     expect,
 )
 
+from tests.conftest import HASH_ITERATIONS
 from turnwise.project.supervision.processes import spawn
 from turnwise.studies.models import Study
 
@@ -46,6 +47,14 @@ FINDINGS = (Path(__file__).parent / "findings.js").read_text()
 
 expect.set_options(timeout=PATIENCE_MS)
 
+# The server checks passwords with as few iterations as the tests that set them.
+SERVE = f"""
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+PBKDF2PasswordHasher.iterations = {HASH_ITERATIONS}
+from uvicorn import main
+main()
+"""
+
 
 class Server:
     """The real server as a process of its own, on the test database."""
@@ -60,7 +69,7 @@ class Server:
         # Bots are loaded when they are first asked: a host that looks after all of them every two seconds
         # would get in the way of emptying the tables between tests.
         options = ["--port", str(self.port), "--lifespan", "off", "--ws", "websockets-sansio"]
-        command = [sys.executable, "-m", "uvicorn", "turnwise.project.asgi:application", *options]
+        command = [sys.executable, "-c", SERVE, "turnwise.project.asgi:application", *options]
         database = urlsplit(os.environ["DATABASE_URL"])
         name = settings.DATABASES["default"]["NAME"]  # the test database, by now
         environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
