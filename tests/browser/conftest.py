@@ -44,6 +44,8 @@ FLAGS = (
 FLAWS = (Path(__file__).parent / "flaws.js").read_text()
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 FINDINGS = (Path(__file__).parent / "findings.js").read_text()
+# Colours of texts, with their grounds and sizes, in which axe-core found enough contrast.
+READABLE: set[str] = set()
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -212,12 +214,19 @@ class Visitor:
         found = list(await self.page.evaluate(FLAWS))
         if not await self.page.evaluate("'axe' in window"):
             await self.page.evaluate(AXE)
-        found += await self.page.evaluate(FINDINGS, {})
+        found += await self._findings()
         dark = await self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
         await self.page.emulate_media(color_scheme="light" if dark else "dark")
-        found += await self.page.evaluate(FINDINGS, {"runOnly": ["color-contrast"]})
+        found += await self._findings(is_contrast_alone=True)
         await self.page.emulate_media(color_scheme="dark" if dark else "light")
         return found
+
+    async def _findings(self, *, is_contrast_alone: bool = False) -> list[str]:
+        options = {"known": sorted(READABLE), "isContrastAlone": is_contrast_alone}
+        answer = await self.page.evaluate(FINDINGS, options)
+        if not any(flaw.startswith("axe color-contrast") for flaw in answer["flaws"]):
+            READABLE.update(answer["colours"])
+        return list(answer["flaws"])
 
     async def texts(self) -> list[str]:
         return await self.bubbles.all_text_contents()
