@@ -228,6 +228,22 @@ class Visitor:
             READABLE.update(answer["colours"])
         return list(answer["flaws"])
 
+    async def flaws_at(self, *widths: int) -> list[str]:
+        """List the flaws of the open page in windows of these widths, among them that it does not fit.
+
+        Cheaper than a walk for each width. Afterwards the window is as wide as before.
+        """
+        before = self.page.viewport_size
+        assert before
+        found: list[str] = []
+        for width in widths:
+            await self.page.set_viewport_size({"width": width, "height": 800})
+            found += [f"{width} px: {flaw}" for flaw in await self.flaws()]
+            if not await self.fits():
+                found.append(f"{width} px: wider than its window")
+        await self.page.set_viewport_size(before)
+        return found
+
     async def texts(self) -> list[str]:
         return await self.bubbles.all_text_contents()
 
