@@ -59,7 +59,8 @@ async def sign_in(visitor: Visitor, path: str) -> None:
 
 
 async def fits(visitor: Visitor) -> bool:
-    return await visitor.fits() and await visitor.flaws() == []
+    """Whether the page has no flaw and is no wider than its window, on a desk and on a phone."""
+    return await visitor.flaws_at(1280, 320) == []
 
 
 @pytest.mark.parametrize("width", [1280, 320])
