@@ -74,7 +74,8 @@ class Grouping:
 
     def summed(self, values: FloatArray) -> FloatArray:
         """(u, p) sums of (m,) values by cluster and part."""
-        return np.bincount(self.cell, values, self.share.size).reshape(self.share.shape)
+        found: FloatArray = np.bincount(self.cell, values, self.share.size).astype(np.float64)
+        return found.reshape(self.share.shape)
 
 
 def grouped(rows: Rows, codes: IntArray) -> Grouping:
@@ -90,7 +91,8 @@ def grouped(rows: Rows, codes: IntArray) -> Grouping:
     cell = code * len(labels) + rows.part
 
     def summed(values: FloatArray | None) -> FloatArray:
-        return np.bincount(cell, values, shape[0] * shape[1]).reshape(shape)
+        found: FloatArray = np.bincount(cell, values, shape[0] * shape[1]).astype(np.float64)
+        return found.reshape(shape)
 
     return Grouping(cell, summed(rows.share), summed(rows.share**2), summed(None) > 0, labels)
 
