@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.commands import assisted as of_judges
 from evaluation.commands import conversation as of_conversations
 from evaluation.commands import generation as of_responses
+from evaluation.commands import pairs as of_pairs
 from evaluation.commands.intent import figures as intent_figures
 from evaluation.commands.intent import read_predictions
 from evaluation.files.reading import (
@@ -64,7 +66,7 @@ def agreement(options: argparse.Namespace) -> dict[str, Any]:
     """Compute the agreement about one question from a file with one row per rating."""
     names = {"unit": options.unit, "rater": options.rater, "value": options.value}
     columns = [*names.values(), *([options.cluster] if options.cluster else [])]
-    table = read_table(options.file, columns)
+    table = read_table(options.file, columns, may_be_empty=[options.value] if "" in options.missing else [])
     rated = table.without(options.value, options.missing)
     _ask_about_codes(rated, options.value, options.real)
     metric = Metric(options.level)
@@ -278,6 +280,8 @@ def _parser() -> argparse.ArgumentParser:
     of_intents = _add_intent(commands)
     of_conversations.add_parsers(commands)
     of_responses.add_parser(commands)
+    of_judges.add_parser(commands)
+    of_pairs.add_parser(commands)
     for command in (*of_labels, of_intents):
         command.add_argument("file", type=Path, metavar="FILE.csv", help="UTF-8, with a header line")
     return parser
@@ -307,7 +311,7 @@ def _add_agreement(commands: Any) -> argparse.ArgumentParser:
         ("--missing", "stands for no answer: such rows are left out"),
         ("--real", "is an answer"),
     ):
-        about = f"this value {meaning}; may be repeated"
+        about = f"this value {meaning}; '' is an empty cell; may be repeated"
         add(option, action="append", default=[], metavar="VALUE", help=about)
     command.set_defaults(run=agreement)
     return command

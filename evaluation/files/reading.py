@@ -82,13 +82,16 @@ class Table:
         return values
 
 
-def read_table(path: Path, columns: Sequence[str], may_lack: Sequence[str] = ()) -> Table:
+def read_table(
+    path: Path, columns: Sequence[str], may_lack: Sequence[str] = (), may_be_empty: Sequence[str] = ()
+) -> Table:
     """Read the named columns of a CSV file with a header line (UTF-8, comma).
 
     Args:
         path: the file.
         columns: required columns, with a value in each row.
         may_lack: optional columns; their cells may be empty.
+        may_be_empty: required columns whose cells may be empty.
 
     Raises:
         FileError: no such file, not UTF-8, no header, a missing column, a row with another length than the
@@ -96,14 +99,16 @@ def read_table(path: Path, columns: Sequence[str], may_lack: Sequence[str] = ())
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            return _read(path, csv.reader(file, strict=True), columns, may_lack)
+            return _read(path, csv.reader(file, strict=True), columns, may_lack, may_be_empty)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}. Give the path of a CSV file.") from None
     except UnicodeDecodeError as error:
         raise FileError(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
 
 
-def _read(path: Path, reader: "Reader", columns: Sequence[str], may_lack: Sequence[str]) -> Table:
+def _read(
+    path: Path, reader: "Reader", columns: Sequence[str], may_lack: Sequence[str], may_be_empty: Sequence[str]
+) -> Table:
     lines: list[int] = []
     rows: list[list[str]] = []
     try:
@@ -114,7 +119,7 @@ def _read(path: Path, reader: "Reader", columns: Sequence[str], may_lack: Sequen
         start = reader.line_num + 1
         for row in reader:
             if row:
-                cells = _cells(path, start, row, header, positions)
+                cells = _cells(path, start, row, header, positions, may_be_empty)
                 rows.append([*cells, *(row[k].strip() for k in other_positions)])
                 lines.append(start)
             start = reader.line_num + 1
@@ -150,16 +155,17 @@ def _refuse_other_separator(path: Path, header: Sequence[str]) -> None:
 
 
 def _cells(
-    path: Path, line: int, row: Sequence[str], header: Sequence[str], positions: Sequence[int]
-) -> list[str]:
+    path: Path, line: int, row: Sequence[str], header: Sequence[str], positions: Sequence[int],
+    may_be_empty: Sequence[str],
+) -> list[str]:  # fmt: skip
     if len(row) != len(header):
         column = header[min(len(row), len(header) - 1)]
         raise FileError(
             f"{path}, line {line}, column {column}: the row has {len(row)} cells, the header {len(header)}."
         )
     cells = [row[k].strip() for k in positions]
-    if "" in cells:
-        column = header[positions[cells.index("")]]
+    empty = (header[k] for k, cell in zip(positions, cells, strict=True) if not cell)
+    for column in (name for name in empty if name not in may_be_empty):
         raise FileError(f"{path}, line {line}, column {column}: empty. Fill it in or leave the row out.")
     return cells
 

@@ -198,7 +198,7 @@ def mean(
         return Estimate(value, interval, variance.over, numbers, n)
     half = t(variance.freedom, level) * math.sqrt(variance_of_score(variance, sample))
     return Estimate(
-        value, _within(value, half, low, high, level), variance.over, numbers, n, variance.freedom
+        value, interval_within(value, half, low, high, level), variance.over, numbers, n, variance.freedom
     )
 
 
@@ -268,8 +268,18 @@ def t(freedom: float, level: float) -> float:
     return float(scipy.special.stdtrit(freedom, (1 + level) / 2))
 
 
-def _within(value: float, half: float, low: float | None, high: float | None, level: float) -> Interval:
-    """Interval value ± half, computed on the logit of the scale and transformed back."""
+def interval_within(
+    value: float, half: float, low: float | None, high: float | None, level: float
+) -> Interval:
+    """Interval value ± half, computed on the logit of the scale and transformed back.
+
+    Args:
+        value: the estimate, between the ends of the scale and equal to neither.
+        half: half the length of the interval on the scale, from 0 up.
+        low: the lower end of the scale; None if it has no ends.
+        high: the upper end.
+        level: coverage, which the interval records.
+    """
     if low is None or high is None:
         return Interval(value - half, value + half, level, "t")
     width = high - low

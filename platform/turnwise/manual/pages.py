@@ -47,7 +47,7 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     ),
     "results": (
         _("Results"),
-        ("statistics", "comparisons", "imports", "exports", "evaluation/data/README.md", "api"),
+        ("statistics", "assisted", "comparisons", "imports", "exports", "evaluation/data/README.md", "api"),
     ),
     "running": (
         _("Running Turnwise"),
