@@ -350,7 +350,8 @@ def _chosen(
     people_interval = ends[0]
     assert people_interval is not None
     uses = fit is not None and ends[1] is not None and (is_fixed or fit.over_items < alone.over_items)
-    chosen, interval, p = (fit, ends[1], ps and ps[1]) if uses else (alone, people_interval, ps and ps[0])
+    chosen, interval = (fit, ends[1]) if uses else (alone, people_interval)
+    p = ps[1 if uses else 0] if ps else None
     assert chosen is not None
     assert interval is not None
     return AssistedEstimate(

@@ -57,7 +57,8 @@ class Parts:
             of_rows: (m, g) λ for people's rows, from all other units.
         """
         weight = np.where((self.rows.part < len(power))[:, None], of_rows, power)
-        return self.people - (weight * self.judge).sum(axis=1) + self._of_shares(power)
+        corrections: FloatArray = (weight * self.judge).sum(axis=1)
+        return self.people - corrections + self._of_shares(power)
 
     def _of_shares(self, power: FloatArray) -> FloatArray:
         """Influence of an item through the shares of the strata."""

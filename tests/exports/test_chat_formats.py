@@ -3,7 +3,7 @@
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from uuid import UUID
 
@@ -54,7 +54,7 @@ SHAREGPT = [
 ]
 
 
-def lines_of(records: list[dict[str, object]]) -> bytes:
+def lines_of(records: Sequence[object]) -> bytes:
     return "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in records).encode()
 
 

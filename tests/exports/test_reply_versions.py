@@ -30,6 +30,7 @@ def chosen(make_study: MakeStudy) -> Study:
     study = make_study(min_turns=4, max_turns=8, max_reply_versions=3)
     talked(study, [(True, True), (False, False)])
     turn = Turn.objects.filter(bot_version__isnull=False).order_by("position")[0]
+    assert turn.bot_version is not None
     for number, text in ((1, "The discarded one."), (2, turn.text)):
         ReplyVersion.objects.create(
             turn=turn,

@@ -98,7 +98,7 @@ class Generation:
             response.usage,
             response.model,
             response.first_seconds,
-            response.outcome_before_stop,
+            outcome_before_stop=response.outcome_before_stop,
         )
 
     @classmethod

@@ -33,7 +33,7 @@ def test_all_items_may_be_wanted():
     ("uncertainty", "items", "even"), [([1.0], 0, 0.3), ([1.0], 2, 0.3), ([-1.0], 1, 0.3), ([1.0], 1, 0.0)]
 )
 def test_bad_arguments_are_refused(uncertainty, items, even):
-    with pytest.raises(ValueError, match="must be|negative"):
+    with pytest.raises(ValueError, match=r"must be|negative"):
         probabilities(np.array(uncertainty), items, even=even)
 
 

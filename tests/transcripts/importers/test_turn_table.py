@@ -1,7 +1,7 @@
 """Tables of turns: separators, columns, workbooks and Parquet, and what is wrong with them."""
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 
 import openpyxl
@@ -37,7 +37,7 @@ def separated(mark: str) -> bytes:
     return b"\xef\xbb\xbf" + "\r\n".join(lines).encode()
 
 
-def workbook(rows: list[list[object]]) -> bytes:
+def workbook(rows: Sequence[Sequence[object]]) -> bytes:
     book, file = openpyxl.Workbook(), BytesIO()
     for row in rows:
         book.active.append(row)
@@ -45,7 +45,7 @@ def workbook(rows: list[list[object]]) -> bytes:
     return file.getvalue()
 
 
-def parquet(records: list[dict[str, object]]) -> bytes:
+def parquet(records: Sequence[Mapping[str, object]]) -> bytes:
     file = BytesIO()
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), file)
     return file.getvalue()
