@@ -95,6 +95,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "exports:make_bundle": _("had a bundle made"),
     "transcripts:upload": _("uploaded conversations"),
     "transcripts:import_format": _("changed the format of an upload"),
+    "transcripts:import_columns": _("matched the columns of an upload"),
     "transcripts:import_confirm": _("imported conversations"),
     "transcripts:import_undo": _("undid an import"),
     "transcripts:begin_relay": _("began to relay a conversation"),

@@ -19,6 +19,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from evaluation.files.writing import with_unit
 from evaluation.report.studies.replies import ReplyFacts, cost_of
@@ -80,7 +81,7 @@ def amount_phrase(amount: Decimal | float, currency: str) -> str:
 def spending_of(bot: int, month: date) -> Spending:
     """Compute what a bot has spent in the month that begins on this day."""
     days = list(BotUsage.objects.filter(bot=bot, day__gte=month, day__lt=month_after(month)).order_by("day"))
-    prices = prices_by_bot([bot]).get(bot, [])
+    prices = prices_by_bot([bot]).get(bot, []) if days else []
     amounts: dict[str, list[float]] = {}
     replies, unknown = 0, sum(row.unknown for row in days)
     for row in days:
@@ -192,7 +193,7 @@ class Month:
 def month_shown(bot: Bot) -> Month:
     """Spending and budget of a bot in this month."""
     month = month_of(today())
-    budget = BotBudget.objects.filter(bot=bot).first()
+    budget = getattr(bot, "budget", None)
     is_reached = budget is not None and budget.reached_in == month
     reached = reached_sentence(budget) if budget and is_reached else ""
     return Month(month, spending_of(bot.pk, month), budget, reached)
@@ -229,7 +230,8 @@ class BudgetForm(forms.Form):
         min_value=Decimal("0.01"),
         max_digits=12,
         decimal_places=2,
-        help_text=_("Empty: no limit."),
+        label=gettext_lazy("Budget of a calendar month"),
+        help_text=gettext_lazy("Empty: no limit."),
     )
 
     def __init__(self, data: Any, *, bot: Bot) -> None:
@@ -237,8 +239,9 @@ class BudgetForm(forms.Form):
         self.budget = BotBudget.objects.filter(bot=bot).first()
         super().__init__(data, initial={"amount": self.budget and self.budget.amount})
         self.currency = self.budget.currency if self.budget else currency_of(bot)
-        label = _("Budget of a calendar month")
-        self.fields["amount"].label = f"{label} ({self.currency})" if self.currency else label
+        if self.currency:
+            field = self.fields["amount"]
+            field.label = f"{field.label} ({self.currency})"
 
     def clean(self) -> dict[str, Any]:
         """Refuse a budget where nothing says what the bot costs."""

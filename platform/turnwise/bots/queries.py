@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.paginator import Page, Paginator
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
@@ -230,6 +230,16 @@ def _in_one_line(health: dict[str, Any]) -> dict[str, Any]:
 def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
     """The bots that this person may change: their own; admins may change all that can run."""
     return visible_to(user, Bot.objects.exclude(adapter=OUTSIDE), owner="owner")
+
+
+def permissions_for(user: User | AnonymousUser, bot: Bot) -> tuple[bool, bool]:
+    """Whether this person may change the bot, and whether they may see a study in which it talked."""
+    same = OuterRef("pk")
+    may_change = Exists(changeable_by(user).filter(pk=same))
+    has_history = Exists(
+        visible_to(user, Bot.objects.all(), owner="study_bots__study__owner").filter(pk=same)
+    )
+    return Bot.objects.filter(pk=bot.pk).values_list(may_change, has_history).get()
 
 
 def format_settings(settings: dict[str, Any]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from chatbots.errors import ChatbotError, UnknownBotError
 from chatbots.registry import REGISTRY
 from evaluation.texts.lengths import MAX_MESSAGE_CHARS
-from turnwise.accounts.access import AuthenticatedHttpRequest, visible_to
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.bots import (
     budgets,
@@ -58,8 +58,8 @@ def bots(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def bot(request: HttpRequest, name: str) -> HttpResponse:
-    row = get_object_or_404(queries.visible_bots(request.user).select_related("owner"), name=name)
-    may_change = queries.changeable_by(request.user).filter(pk=row.pk).exists()
+    row = get_object_or_404(queries.visible_bots(request.user).select_related("owner", "budget"), name=name)
+    may_change, has_history = queries.permissions_for(request.user, row)
     drift = row.canary_runs.first()
     context = {
         "bot": row,
@@ -70,9 +70,7 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         "versions": row.versions.order_by("-first_seen_at")[:20],
         "studies": row.study_bots.count(),
         "draws": queries.can_sample(row),
-        "has_history": visible_to(request.user, Bot.objects.all(), owner="study_bots__study__owner")
-        .filter(pk=row.pk)
-        .exists(),
+        "has_history": has_history,
         "drift": drift,
         "alarm": drift and drift_check.alarms(Bot.objects.filter(pk=row.pk)).first(),
         "may_operate": row.is_operated and operators.operable_bots(request.user).filter(pk=row.pk).exists(),

@@ -3,6 +3,7 @@
 import zipfile
 from collections.abc import Mapping, Sequence
 from io import BytesIO
+from typing import Any
 
 import openpyxl
 import pyarrow
@@ -37,7 +38,7 @@ def separated(mark: str) -> bytes:
     return b"\xef\xbb\xbf" + "\r\n".join(lines).encode()
 
 
-def workbook(rows: Sequence[Sequence[object]]) -> bytes:
+def workbook(rows: Sequence[Any]) -> bytes:
     book, file = openpyxl.Workbook(), BytesIO()
     for row in rows:
         book.active.append(row)
