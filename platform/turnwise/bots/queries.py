@@ -239,7 +239,8 @@ def permissions_for(user: User | AnonymousUser, bot: Bot) -> tuple[bool, bool]:
     has_history = Exists(
         visible_to(user, Bot.objects.all(), owner="study_bots__study__owner").filter(pk=same)
     )
-    return Bot.objects.filter(pk=bot.pk).values_list(may_change, has_history).get()
+    flags: tuple[bool, bool] = Bot.objects.filter(pk=bot.pk).values_list(may_change, has_history).get()
+    return flags
 
 
 def format_settings(settings: dict[str, Any]) -> dict[str, str]:

@@ -103,7 +103,8 @@ def test_without_the_judge_it_is_the_score_of_every_report(rng, each):
 
 def test_without_the_judge_a_difference_is_that_of_every_report(rng):
     first, second = study(rng), study(rng, base=0.3)
-    second = replace(second, cluster=second.cluster + 1_000, rater=np.add(second.rater, 1_000))
+    assert second.rater is not None
+    second = replace(second, cluster=second.cluster + 1_000, rater=second.rater + 1_000)
 
     ours, plain = found(assisted_difference(first, second, power=0)), difference(first.people, second.people)
 
@@ -264,7 +265,8 @@ def test_a_judge_that_favours_one_system_biases_nothing(rng):
     for _ in range(300):
         first, second = study(rng, noise=0.05), study(rng, noise=0.05)
         first = replace(first, judge=np.minimum(first.judge + 0.2, 1))
-        second = replace(second, cluster=second.cluster + 1_000, rater=np.add(second.rater, 1_000))
+        assert second.rater is not None
+    second = replace(second, cluster=second.cluster + 1_000, rater=second.rater + 1_000)
         values.append(found(assisted_difference(first, second)).value)
         judged.append(first.judge.mean() - second.judge.mean())
 
