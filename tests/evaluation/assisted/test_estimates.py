@@ -266,7 +266,7 @@ def test_a_judge_that_favours_one_system_biases_nothing(rng):
         first, second = study(rng, noise=0.05), study(rng, noise=0.05)
         first = replace(first, judge=np.minimum(first.judge + 0.2, 1))
         assert second.rater is not None
-    second = replace(second, cluster=second.cluster + 1_000, rater=second.rater + 1_000)
+        second = replace(second, cluster=second.cluster + 1_000, rater=second.rater + 1_000)
         values.append(found(assisted_difference(first, second)).value)
         judged.append(first.judge.mean() - second.judge.mean())
 
