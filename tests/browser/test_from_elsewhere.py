@@ -74,7 +74,9 @@ async def test_a_file_is_imported_and_taken_back(visit: Visit, short_study: Stud
     await page.get_by_label("File with conversations").set_input_files(file)
     await page.get_by_role("button", name="Upload and preview").click()
     problem = page.get_by_role("region", name="Problems").get_by_role("row").nth(1)
-    await expect(problem).to_have_text("7A conversation has two speakers; here speaks: “Human”.")
+    await expect(problem).to_have_text(
+        "7A conversation has two speakers; here speaks: “Human”. Add the other's turns, or remove it."
+    )
     await expect(page.get_by_label("Which system is “Human”?")).to_have_value("")
     await expect(page.get_by_label("Which system is “Mitsuku”?")).to_have_value("Mitsuku")
     await expect(page.get_by_label("Language of these conversations")).to_have_value("en")
