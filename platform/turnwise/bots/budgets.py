@@ -7,7 +7,6 @@ these; each write that may change it calls `update_state`.
 
 import math
 import time
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -128,10 +127,9 @@ def set_budget(bot: int, amount: Decimal | None, *, currency: str, by: User | No
     CONCERNED.read()
 
 
-def over_budget(bots: Collection[int] | None = None) -> set[int]:
-    """Those of these bots, or of all, whose budget of this month is reached."""
-    found = BotBudget.objects.filter(reached_in=month_of(today()))
-    return set((found if bots is None else found.filter(bot__in=bots)).values_list("bot", flat=True))
+def reached_in_this_month() -> QuerySet[BotBudget]:
+    """Budgets that are reached in this month."""
+    return BotBudget.objects.filter(reached_in=month_of(today()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +142,7 @@ class ReachedBudget:
 
 def reached_budgets(bots: QuerySet[Bot]) -> list[ReachedBudget]:
     """Those of these bots whose budget is reached this month."""
-    found = BotBudget.objects.filter(reached_in=month_of(today()), bot__in=bots).select_related("bot")
+    found = reached_in_this_month().filter(bot__in=bots).select_related("bot")
     return [ReachedBudget(each.bot, reached_sentence(each)) for each in found.order_by("bot__title")]
 
 

@@ -248,7 +248,7 @@ def _turn_row(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) 
         "is_to_be_labelled": not is_self_play,
         "latency_ms": turn.latency_ms,
         "how": turn.how,
-        "versions": list(turn.versions.all()),
+        "versions": list(turn.versions.all()) if dialogue.study.max_reply_versions > 1 else [],
         "answers": answers,
         "readers": readers,
         "faults": faults,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, FilteredRelation, OuterRef, Q
+from django.db.models import BooleanField, Exists, ExpressionWrapper, FilteredRelation, OuterRef, Q, Value
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -88,13 +88,13 @@ def withdraw(channel: str) -> None:
 
 def available(bots: Collection[Bot]) -> set[int]:
     """Ids of those bots that would answer: hosted somewhere, or loadable here on demand; not over budget."""
-    elsewhere = set(
-        BotCopy.objects.filter(
-            bot__in=bots, seen_at__gt=Now() - SILENT_AFTER, state__in=ANSWERING
-        ).values_list("bot", flat=True)
-    )
-    answering = elsewhere | {bot.pk for bot in bots if _answers_here(bot)}
-    return answering - budgets.over_budget(answering) if answering else answering
+    fresh = BotCopy.objects.filter(bot__in=bots, seen_at__gt=Now() - SILENT_AFTER, state__in=ANSWERING)
+    over = budgets.reached_in_this_month().filter(bot__in=bots)
+    # One statement for both: dealing asks for this.
+    rows = fresh.values_list("bot", Value(False)).union(over.values_list("bot", Value(True)))
+    over_budget = {bot for bot, is_over in rows if is_over}
+    elsewhere = {bot for bot, is_over in rows if not is_over}
+    return (elsewhere | {bot.pk for bot in bots if _answers_here(bot)}) - over_budget
 
 
 def _answers_here(bot: Bot) -> bool:
