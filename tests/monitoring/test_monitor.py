@@ -231,7 +231,7 @@ def test_the_page_asks_little_and_is_anothers_secret(
     with CaptureQueriesContext(connection) as asked:
         page = client.get(path).content.decode()
 
-    assert len(asked) <= 16  # one for the budgets of its bots
+    assert len(asked) <= 15
     assert "<strong>Too late</strong>" in page
     assert "Slow &lt;b&gt;" in page
     assert "No worker gets these bots at the moment:" in page

@@ -23,6 +23,7 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
     if not isinstance(task, WorkerTask):
         return redirect(study)
     seen = monitored(study)
+    over_budget = [bot.name for bot in seen.bots if bot.is_over_budget]
     context = {
         "study": study,
         "monitor": seen,
@@ -30,6 +31,6 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
         "pilot": pilot.pilot_progress(study, timezone.now()) if study.pilot_size else None,
         "chats": task.has_conversations,
         "drift": drift_check.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
-        "budgets": reached_budgets(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
+        "budgets": reached_budgets(Bot.objects.filter(name__in=over_budget)) if over_budget else [],
     }
     return render(request, "monitoring/monitor.html", context)
