@@ -220,11 +220,11 @@ def designs_of_draws() -> Iterator[Design]:
 
 
 def workers(each: int) -> str:
-    """How many conversations each worker has, in words."""
+    """Number of conversations of each worker, in words."""
     return f"conversations, workers with {each} each"
 
 
-def planted(rng: Generator, size: int, uneven: bool) -> tuple[FloatArray, FloatArray]:
+def simulated_items(rng: Generator, size: int, uneven: bool) -> tuple[FloatArray, FloatArray]:
     """Answers of people and a judge's probabilities, with correlation .8 between both.
 
     If uneven, the judge is sure and right about most items and unsure about the others; else it errs evenly.
@@ -239,7 +239,7 @@ def planted(rng: Generator, size: int, uneven: bool) -> tuple[FloatArray, FloatA
 
 def width(rng: Generator, n: int, uneven: bool, method: Drawn) -> float:
     """Length of the interval of one study of 4,000 items of which people label n."""
-    answer, seen = planted(rng, 4_000, uneven)
+    answer, seen = simulated_items(rng, 4_000, uneven)
     chance = None
     if method == "uncertainty":
         chance = probabilities(np.sqrt(seen * (1 - seen)), n)
@@ -267,7 +267,7 @@ def labels_saved(studies: int, seed: int) -> list[dict[str, float | str]]:
     rows: list[dict[str, float | str]] = []
     methods: tuple[Drawn, ...] = ("even", "uncertainty")
     for uneven, method in product((False, True), methods):
-        answer, seen = planted(np.random.default_rng(seed), 1_000_000, uneven)
+        answer, seen = simulated_items(np.random.default_rng(seed), 1_000_000, uneven)
         goal = typical_width(studies, seed, 400, uneven, "people")
         low, high = 20, 400
         while high - low > 2:

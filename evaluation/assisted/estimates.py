@@ -174,7 +174,7 @@ def assisted_mean(
         else interval_within(fit.value, fit.half, low, high, level)
         for fit in fits[:2]
     )
-    return _chosen(fits, ends, [sample], alone.numbers, None, power is not None)
+    return _people_or_assisted(fits, ends, [sample], alone.numbers, None, power is not None)
 
 
 def assisted_difference(
@@ -233,7 +233,7 @@ def assisted_difference(
         )
         for fit in fits[:2]
     ]
-    return _chosen(fits, ends, systems, numbers, ps, power is not None)
+    return _people_or_assisted(fits, ends, systems, numbers, ps, power is not None)
 
 
 def _refusal(
@@ -334,7 +334,7 @@ def _drawn_alike(parts: Parts, numbers: Numbers) -> float | Undefined:
     return min(1.0, len(found) * min(found))
 
 
-def _chosen(
+def _people_or_assisted(
     fits: tuple[_Fit, _Fit | None, FloatArray, float | Undefined],
     ends: tuple[Interval | None, ...],
     systems: Sequence[AssistedSample],

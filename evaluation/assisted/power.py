@@ -1,4 +1,4 @@
-"""How far an estimate follows the judge: λ of power-tuned prediction-powered inference, one for each part.
+"""Power λ, one for each part: how far an estimate follows the judge, by tuned prediction-powered inference.
 
 Source: Angelopoulos, Duchi & Zrnic 2023 (PPI++, arXiv:2311.01453), section 6; here for clustered labels.
 """

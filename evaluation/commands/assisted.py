@@ -39,7 +39,9 @@ def assisted(options: argparse.Namespace) -> dict[str, Any]:
     nouns = Nouns(cluster=options.cluster or "item", rater="rater")
     ends = {"low": options.low, "high": options.high, "power": options.power, "nouns": nouns}
     return {
-        "systems": {name: _shown(assisted_mean(each, **ends), each, nouns) for name, each in samples.items()},
+        "systems": {
+            name: _system_to_json(assisted_mean(each, **ends), each, nouns) for name, each in samples.items()
+        },
         "differences": [
             {"first": a, "second": b, **_to_json(assisted_difference(samples[a], samples[b], **ends), nouns)}
             for a, b in combinations(samples, 2)
@@ -162,7 +164,9 @@ def _refuse_constant(judge: Table, judged: FloatArray, system: str) -> None:
         )
 
 
-def _shown(found: AssistedEstimate | Undefined, sample: AssistedSample, nouns: Nouns) -> dict[str, Any]:
+def _system_to_json(
+    found: AssistedEstimate | Undefined, sample: AssistedSample, nouns: Nouns
+) -> dict[str, Any]:
     """One system's estimate, with the numbers of its labels."""
     missing = int(np.count_nonzero(~sample.is_judged))
     return {

@@ -47,7 +47,7 @@ def month_after(day: date) -> date:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What a bot has spent in a month.
+    """Spending of a bot in a month.
 
     Attributes:
         amounts: by currency, at the price of each day.
@@ -188,7 +188,7 @@ class Month:
         return min(100, math.floor(100 * spent / float(self.budget.amount)))
 
 
-def month_shown(bot: Bot) -> Month:
+def current_month(bot: Bot) -> Month:
     """Spending and budget of a bot in this month."""
     month = month_of(today())
     budget = getattr(bot, "budget", None)

@@ -233,7 +233,7 @@ def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
 
 
 def permissions_for(user: User | AnonymousUser, bot: Bot) -> tuple[bool, bool]:
-    """Whether this person may change the bot, and whether they may see a study in which it talked."""
+    """Return whether this person may change the bot, and whether they may see a study in which it talked."""
     same = OuterRef("pk")
     may_change = Exists(changeable_by(user).filter(pk=same))
     has_history = Exists(

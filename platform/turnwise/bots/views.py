@@ -78,7 +78,7 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
         "shared_with": row.shared_with.order_by("username"),
         "may_change": may_change,
         "prices": newest_first(row),
-        "spending": budgets.month_shown(row),
+        "spending": budgets.current_month(row),
     }
     return render(request, "bots/bot.html", context)
 
@@ -256,7 +256,7 @@ def budget(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
         removed = _("The budget is removed: nothing limits what the bot spends.")
         messages.success(request, removed if amount is None else _("The budget is saved."))
         return redirect(found)
-    shown = {"bot": found, "form": form, "spending": budgets.month_shown(found)}
+    shown = {"bot": found, "form": form, "spending": budgets.current_month(found)}
     return render(request, "bots/budget.html", shown, status=422 if form.errors else 200)
 
 

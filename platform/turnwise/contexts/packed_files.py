@@ -169,12 +169,12 @@ def json_lines_of(file: BinaryIO) -> str:
 
 
 def main() -> None:
-    told = {"text": "", "refusal": ""}
+    result = {"text": "", "refusal": ""}
     try:
-        told["text"] = json_lines_of(BytesIO(sys.stdin.buffer.read()))
+        result["text"] = json_lines_of(BytesIO(sys.stdin.buffer.read()))
     except PackedFileError as error:
-        told["refusal"] = str(error)
-    json.dump(told, sys.stdout)
+        result["refusal"] = str(error)
+    json.dump(result, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ def text_of_workbook(data: bytes) -> str:
             % {"bytes": f"{len(data):,}", "most": f"{MAX_BYTES:,}"}
         )
     try:
-        told = json.loads(run_module("turnwise.contexts.packed_files", [], data))
+        result = json.loads(run_module("turnwise.contexts.packed_files", [], data))
     except SubprocessError:
         raise FileRefusedError(_("The workbook could not be unpacked. Save it as CSV.")) from None
-    if told["refusal"]:
-        raise FileRefusedError(told["refusal"])
-    return str(told["text"])
+    if result["refusal"]:
+        raise FileRefusedError(result["refusal"])
+    return str(result["text"])

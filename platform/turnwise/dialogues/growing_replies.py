@@ -195,3 +195,17 @@ def _layer() -> BaseChannelLayer:
     layer = get_channel_layer()
     assert layer is not None
     return layer
+
+
+async def ask_bot(
+    seat: SeatContext, context: Context, on_loading: OnLoading, growing: GrowingReply | None
+) -> Reply:
+    """Ask the bot of a seat for its reply, and show it meanwhile if it grows.
+
+    Raises:
+        chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted.
+    """
+    assert seat.bot_id is not None
+    if growing:
+        return await growing.reply(seat.bot_id, context, on_loading)
+    return await client.reply(seat.bot_id, context, tenant=seat.study_code, on_loading=on_loading)

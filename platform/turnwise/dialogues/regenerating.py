@@ -11,7 +11,6 @@ from uuid import UUID
 
 from chatbots.base import Context
 from chatbots.errors import ChatbotError
-from turnwise.bots.hosting import client
 from turnwise.dialogues import growing_replies, queries, reply_versions, services
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.reply_versions import KeptReply
@@ -100,12 +99,7 @@ async def _version_frame(
         await send({"type": "bot_starting"})
 
     try:
-        assert seat.bot_id is not None
-        if growing:
-            reply = await growing.reply(seat.bot_id, context, send_loading)
-        else:
-            tenant = seat.study_code
-            reply = await client.reply(seat.bot_id, context, tenant=tenant, on_loading=send_loading)
+        reply = await growing_replies.ask_bot(seat, context, send_loading, growing)
         kept = await reply_versions.add(seat, position=position, key=key, reply=reply)
         return reply_frame(kept) if kept.progress.turns == position + 1 else None
     except ChatbotError as error:

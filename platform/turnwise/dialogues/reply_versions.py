@@ -19,6 +19,7 @@ from turnwise.dialogues.models import ReplyVersion, Turn
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.queries import progress_of, saved_turn
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext
+from turnwise.dialogues.services import reply_values
 from turnwise.live.batches import BatchedStep
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError
@@ -89,12 +90,7 @@ async def add(seat: SeatContext, *, position: int, key: UUID, reply: Reply) -> K
         "position": position,
         "most": seat.max_reply_versions,
         "key": str(key),
-        "text": reply.response.text,
-        "version": reply.version_id,
-        "latency": reply.latency_ms,
-        "seed": reply.seed,
-        "candidates": reply.candidates or None,
-        "generation": reply.generation,
+        **reply_values(reply, "text"),
     }
     if await in_database(partial(ADD.row_alone, **values)) is None:
         raise RefusedError("no_more_replies")

@@ -8,17 +8,15 @@ import tempfile
 import zipfile
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any
-
-from django.db import connection, transaction
 
 from evaluation.texts.personal_data import Redactor
 from turnwise.bots.models import OUTSIDE
+from turnwise.exports.grouped_rows import grouped_rows
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.studies.models import Study
 
-_BATCH = 2000
 _CHUNK = 65_536
 PARQUET = "data/train-00000-of-00001.parquet"
 
@@ -75,13 +73,8 @@ class Chat:
 def chats(study: Study) -> Iterator[Chat]:
     """Yield the finished conversations of a study, with personal data redacted."""
     redactor = redactor_for(study)
-    with transaction.atomic():
-        connection.ensure_connection()
-        with connection.connection.cursor(name="chat_formats") as cursor:
-            cursor.itersize = _BATCH
-            cursor.execute(_TURNS, {"outside": OUTSIDE, "study": study.pk})
-            for _, rows in groupby(cursor, key=lambda row: row[0]):
-                yield _chat(list(rows), redactor)
+    for rows in grouped_rows("chat_formats", _TURNS, {"outside": OUTSIDE, "study": study.pk}):
+        yield _chat(rows, redactor)
 
 
 def _chat(rows: list[tuple[Any, ...]], redactor: Redactor) -> Chat:

@@ -3,18 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from itertools import groupby
 from typing import Any
-
-from django.db import connection, transaction
 
 from evaluation.questions.parts import FIRST, SECOND, TIED
 from evaluation.texts.personal_data import Redactor
+from turnwise.exports.grouped_rows import grouped_rows
 from turnwise.exports.turn_files import JUDGED
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.studies.models import Study
-
-_BATCH = 2000
 
 # One row for each judgment, the sides as the pair has them, whatever their order was for the rater.
 _JUDGMENTS = f"""
@@ -41,13 +37,8 @@ def lines(study: Study) -> Generator[str]:
     set decides, “better” or “quality”. Judgments outside the primary analysis and gold items do not count.
     """
     redactor = redactor_for(study)
-    with transaction.atomic():
-        connection.ensure_connection()
-        with connection.connection.cursor(name="preferences") as cursor:
-            cursor.itersize = _BATCH
-            cursor.execute(_JUDGMENTS, {"study": study.pk})
-            for _, rows in groupby(cursor, key=lambda row: row[0]):
-                yield from _pair(list(rows), redactor)
+    for rows in grouped_rows("preferences", _JUDGMENTS, {"study": study.pk}):
+        yield from _pair(rows, redactor)
 
 
 def _pair(rows: Sequence[tuple[Any, ...]], redactor: Redactor) -> Iterator[str]:

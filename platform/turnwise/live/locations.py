@@ -1,4 +1,4 @@
-"""Where templates, static files, translations, the manual and the data folder are.
+"""Locations of templates, static files, translations, the manual and the data folder.
 
 In a checkout these files lie at its top; in an installed wheel they are in
 `turnwise/resources`, laid out alike.

@@ -58,7 +58,7 @@ class Turn(models.Model):
 
 
 class ReplyVersion(models.Model):
-    """One of several replies to the same message, if the worker asked for another; see reply_versions.py.
+    """Reply among several to the same message, if the worker asked for another; see reply_versions.py.
 
     The turn holds the kept version with all its facts, so whatever reads turns knows nothing of versions. A
     turn without rows here was answered once.
@@ -96,7 +96,7 @@ class ReplyVersion(models.Model):
 
     @property
     def how(self) -> Generation:
-        """How the reply came about, in its typed form."""
+        """Typed record of how the reply was generated."""
         return Generation.from_json(self.generation)
 
 

@@ -7,13 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 from turnwise.transcripts.importers.formats import Problem, Source, UnreadableError
-from turnwise.transcripts.importers.json_lines import objects
+from turnwise.transcripts.importers.json_lines import DECODER, objects, skip_space
 
 Record = tuple[int, dict[str, Any]]
 
-_SPACE = re.compile(r"\s*")
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,60})"\s*:')
-_DECODER = json.JSONDecoder()
 
 
 def records(source: Source) -> Iterator[Record | Problem]:
@@ -36,7 +34,7 @@ def _documents(text: str) -> Iterator[Record | Problem]:
     position, line, counted = 0, 1, 0
     in_array = False
     while True:
-        position = _skip(text, position)
+        position = skip_space(text, position)
         if position >= len(text):
             return
         if text[position] in "[,]" and (text[position] == "[") != in_array:
@@ -45,7 +43,7 @@ def _documents(text: str) -> Iterator[Record | Problem]:
             continue
         line, counted = line + text.count("\n", counted, position), position
         try:
-            value, position = _DECODER.raw_decode(text, position)
+            value, position = DECODER.raw_decode(text, position)
         except json.JSONDecodeError as error:
             at = 1 + text.count("\n", 0, error.pos)
             raise UnreadableError(at, f"This is not JSON: {error.msg}.") from error
@@ -55,11 +53,6 @@ def _documents(text: str) -> Iterator[Record | Problem]:
             yield line, value
         else:
             yield Problem(line, "This is not a JSON object. Each conversation must be one, in braces.")
-
-
-def _skip(text: str, position: int) -> int:
-    found = _SPACE.match(text, position)
-    return found.end() if found else position
 
 
 @lru_cache(maxsize=2)
@@ -73,7 +66,7 @@ def first_record(head: str) -> dict[str, Any]:
     if not begins.startswith("{"):
         return {}
     try:
-        value, _ = _DECODER.raw_decode(begins)
+        value, _ = DECODER.raw_decode(begins)
     except (ValueError, RecursionError):
         first = begins.split("\n{", 1)[0]
         return dict.fromkeys(_KEY.findall(first))
