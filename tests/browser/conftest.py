@@ -130,6 +130,18 @@ async def browser() -> AsyncIterator[Browser]:
         await chromium.close()
 
 
+# True if the window is at the end of the page, and still is two frames later.
+RESTS_AT_END = """async () => {
+    const isAtEnd = () => scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+    const frame = () => new Promise(requestAnimationFrame);
+    await frame();
+    const before = isAtEnd();
+    await frame();
+    await frame();
+    return before && isAtEnd();
+}"""
+
+
 class Visitor:
     """Somebody at a page, and what they do there."""
 
@@ -175,9 +187,15 @@ class Visitor:
         await self.page.keyboard.press(key)
 
     async def to_the_end(self) -> None:
-        """Scroll down to the end, as a reader does."""
+        """Scroll down until the end is on the screen, as a reader does.
+
+        A page that is still being drawn may ignore a turn of the wheel, or go back to where an item begins.
+        """
         await self.page.mouse.move(100, 100)
-        await self.page.mouse.wheel(0, 20_000)
+        for _ in range(20):
+            await self.page.mouse.wheel(0, 20_000)
+            if await self.page.evaluate(RESTS_AT_END):
+                return
 
     async def answer(self, *choices: str) -> None:
         """Answer the open questions in order, by mouse."""
