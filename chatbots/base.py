@@ -18,6 +18,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from chatbots.rate_limit_queues import RateLimitQueue
 from chatbots.replies import Failure, Response
 
 
@@ -324,6 +325,22 @@ class Bot(ABC):
             "configuration": self.configuration.model_dump(mode="json"),
             "libraries": {library: version(library) for library in sorted(self.libraries)},
         }
+
+    def loading_responses(self) -> Sequence[Response]:
+        """List the responses that the bot got from a service while it was loaded; they cost as any other.
+
+        Returns:
+            Empty unless overridden.
+        """
+        return ()
+
+    def rate_limit_queues(self) -> Sequence[RateLimitQueue]:
+        """List the rate limits that the bot's requests wait for. Unlike other methods, any thread calls it.
+
+        Returns:
+            One for each key at a service; empty unless overridden.
+        """
+        return ()
 
     def close(self) -> None:  # noqa: B027 - most bots hold nothing to release
         """Release memory, files and connections. Called once, on the bot's thread."""

@@ -22,6 +22,7 @@ from chatbots.errors import ChatbotError, HostingError, NobodyAnsweredError, las
 from chatbots.hosting.health import State
 from chatbots.hosting.resident import ENDING_SECONDS, Resident
 from chatbots.hosting.response_checks import MAX_REMARKS
+from chatbots.rate_limit_queues import RateLimitQueue
 from chatbots.registry import REGISTRY
 from chatbots.replies import Candidate, Failure, Response
 from chatbots.wrapping import InnerBot
@@ -88,6 +89,7 @@ class EnsembleBot(ContinuousBot):
         self.labels = labels_of(configuration.bots)
         self._members: dict[str, Resident] = {}
         self._fingerprints: dict[str, Mapping[str, object]] = {}
+        self._bots: dict[str, Bot] = {}
         self.runner = asyncio.Runner()
         try:
             for label, inner in zip(self.labels, configuration.bots, strict=True):
@@ -103,6 +105,7 @@ class EnsembleBot(ContinuousBot):
             try:
                 bot = REGISTRY.bot_class(inner.adapter)(inner.configuration)
                 self._fingerprints[label] = bot.fingerprint()
+                self._bots[label] = bot
             except BaseException as error:
                 failed.append(error)
                 raise
@@ -169,6 +172,14 @@ class EnsembleBot(ContinuousBot):
     def fingerprint(self) -> Mapping[str, object]:
         """Return the fingerprint of every bot, with those of the members."""
         return {**super().fingerprint(), "bots": [self._fingerprints[label] for label in self.labels]}
+
+    def loading_responses(self) -> Sequence[Response]:
+        """List those of all members."""
+        return [response for bot in self._bots.values() for response in bot.loading_responses()]
+
+    def rate_limit_queues(self) -> Sequence[RateLimitQueue]:
+        """List those of all members."""
+        return [queue for bot in list(self._bots.values()) for queue in bot.rate_limit_queues()]
 
     def close(self) -> None:
         """Close the members."""

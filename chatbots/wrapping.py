@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 from chatbots.base import Answering, Bot, BotConfiguration, Context, Kind
 from chatbots.errors import ConfigurationError, UnknownBotError
 from chatbots.hosting.response_checks import is_blank
+from chatbots.rate_limit_queues import RateLimitQueue
 from chatbots.registry import REGISTRY
 from chatbots.replies import Failure, ReplyOutcome, Response
 
@@ -189,6 +190,14 @@ class WrapperBot(Bot):
     def fingerprint(self) -> Mapping[str, object]:
         """Return the fingerprint of every bot, with that of the inner bot."""
         return {**super().fingerprint(), "bot": self.inner.fingerprint()}
+
+    def loading_responses(self) -> Sequence[Response]:
+        """List those of the inner bot."""
+        return self.inner.loading_responses()
+
+    def rate_limit_queues(self) -> Sequence[RateLimitQueue]:
+        """List those of the inner bot."""
+        return self.inner.rate_limit_queues()
 
     def close(self) -> None:
         """Close the bot inside."""

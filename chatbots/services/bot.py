@@ -6,7 +6,7 @@ Sessions are kept from turn to turn: a bounded number, for a bounded time.
 import asyncio
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -27,6 +27,7 @@ from chatbots.continuous import ContinuousBot
 from chatbots.errors import ConfigurationError, Problem, ServiceError
 from chatbots.hosting.response_checks import clean_text
 from chatbots.local_files import hash_of
+from chatbots.rate_limit_queues import RateLimitQueue
 from chatbots.replies import Response
 from chatbots.services.addresses import (
     PREFIX,
@@ -282,6 +283,13 @@ class ServiceBot(ContinuousBot):
 
     async def finish(self) -> None:
         """Send final messages to the service before the connections close."""
+
+    def rate_limit_queues(self) -> Sequence[RateLimitQueue]:
+        """Return the queue for the limit of the service; empty if none is configured."""
+        limit = self.client.rate_limit
+        if limit is None:
+            return ()
+        return [RateLimitQueue(limit.name, limit.requests, limit.tokens, *self.client.waiting.times())]
 
     def close(self) -> None:
         """End the sessions and close the connections."""

@@ -67,6 +67,7 @@ class ChatServiceBot(ServiceBot):
         """
         super().__init__(configuration)
         self._reported = ""
+        self._hello: tuple[Response, ...] = ()
         self._modes = self.stream_modes() if configuration.stream else (False,)
         self._stream_refusal = ""
         # True once the model marked its reasoning by a closing tag alone: its texts so far may be reasoning.
@@ -75,7 +76,8 @@ class ChatServiceBot(ServiceBot):
             return
         try:
             hello = Context((Turn(Speaker.HUMAN, "Hi!"),), seed=1)
-            self._reported = self.run(self._received(hello, lambda text: None)).model
+            self._hello = (self.run(self._received(hello, lambda text: None)),)
+            self._reported = self._hello[0].model
         except BaseException:
             self.close()
             raise
@@ -184,6 +186,10 @@ class ChatServiceBot(ServiceBot):
             return names_of_models(bot.run(bot.client.exchange(request)), request.url)
         finally:
             bot.close()
+
+    def loading_responses(self) -> Sequence[Response]:
+        """Return the response to the request that loading sent."""
+        return self._hello
 
     def fingerprint(self) -> Mapping[str, object]:
         """Return the fingerprint of every bot, with the service's name of its model."""

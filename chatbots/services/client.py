@@ -22,6 +22,7 @@ from urllib.parse import urlencode, urlsplit
 import httpcore
 
 from chatbots.errors import RateLimitWaitError, ServiceError
+from chatbots.rate_limit_queues import WaitingRequests
 from chatbots.services.network import ConnectionPool
 from chatbots.services.rate_limits import RateLimit
 
@@ -158,6 +159,7 @@ class Client:
         self.timeout, self.retries = timeout, retries
         self._hidden = [text for text in hidden if text]
         self.rate_limit = rate_limit
+        self.waiting = WaitingRequests()
         self._pool = ConnectionPool(connections, verify)
 
     async def exchange(self, request: Request) -> Any:
@@ -246,7 +248,9 @@ class Client:
         left = (limit.when() or math.inf) - asyncio.get_running_loop().time()
         if wait < left:
             try:
-                await asyncio.sleep(wait)
+                if wait > 0:
+                    with self.waiting.entry(wait):
+                        await asyncio.sleep(wait)
             except asyncio.CancelledError:
                 await self.rate_limit.give_back(request.tokens)
                 raise

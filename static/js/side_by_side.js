@@ -2,6 +2,8 @@
 
 import { byId, make, NO_TEXT } from "./kit/dom.js";
 import { gettext } from "./kit/gettext.js";
+import { GrowingText } from "./kit/growing_text.js";
+import { askBot, failureOf } from "./kit/trial.js";
 
 const form = /** @type {HTMLFormElement} */ (byId("say"));
 const box = /** @type {HTMLInputElement} */ (byId("text"));
@@ -23,39 +25,23 @@ class Column {
     this.list.append(make("li", {}, make("b", {}, gettext("You")), make("p", {}, text)));
     const reply = make("li", { class: "is-bot" }, make("b", {}, gettext("Bot")), make("p", { class: "soft" }, gettext("Waiting …")));
     this.list.append(reply);
+    const growing = new GrowingText();
     try {
-      const { answer, ms, remarks } = await this.ask(text);
+      const sent = { turns: [...this.turns, text], seed: null };
+      const { text: answer, latency_ms, remarks } = await askBot(form, this.url, sent, (part) => {
+        growing.take(part);
+        if (!growing.node.isConnected) reply.replaceChildren(make("b", {}, gettext("Bot")), make("p", {}, growing.node));
+        reply.setAttribute("aria-busy", "true");
+      });
       this.turns.push(text, answer);
-      const facts = make("p", { class: "small soft" }, `${ms}\u00a0ms`);
+      const facts = make("p", { class: "small soft" }, `${latency_ms}\u00a0ms`);
       for (const remark of remarks) facts.append(make("br"), remark);
       reply.replaceChildren(make("b", {}, gettext("Bot")), make("p", {}, answer || NO_TEXT), facts);
     } catch (error) {
-      const why = error instanceof TypeError ? gettext("The server cannot be reached. Try again.") : error instanceof Error ? error.message : String(error);
       reply.className = "is-error";
-      reply.replaceChildren(make("p", { class: "note note--bad" }, why));
+      reply.replaceChildren(make("p", { class: "note note--bad" }, failureOf(error)));
     }
-  }
-
-  /** @param {string} text */
-  async ask(text) {
-    const response = await fetch(this.url, {
-      method: "POST",
-      headers: {
-        "Content-Type": "application/json",
-        "X-CSRFToken": /** @type {HTMLInputElement} */ (form.elements.namedItem("csrfmiddlewaretoken")).value,
-      },
-      body: JSON.stringify({ turns: [...this.turns, text], seed: null }),
-    });
-    if (!response.headers.get("Content-Type")?.startsWith("application/json")) {
-      throw new Error(gettext("You are signed out, or the server has a problem. Reload the page."));
-    }
-    const body = await response.json();
-    if (!response.ok) throw new Error(body.error);
-    return {
-      answer: /** @type {string} */ (body.text),
-      ms: /** @type {number} */ (body.latency_ms),
-      remarks: /** @type {string[]} */ (body.remarks),
-    };
+    reply.removeAttribute("aria-busy");
   }
 
   restart() {

@@ -2,10 +2,10 @@
 
 import { byId, make, NO_TEXT } from "./kit/dom.js";
 import { gettext, ngettext } from "./kit/gettext.js";
+import { GrowingText } from "./kit/growing_text.js";
+import { askBot, failureOf } from "./kit/trial.js";
 
-/**
- * @typedef {{text: string, candidates: {text: string, score: number}[], usage: {completion: number | null}, outcome: string, model: string, remarks: string[], unformatted: boolean, latency_ms: number, version_name: string}} Reply
- */
+/** @typedef {import("./kit/trial.js").Reply} Reply */
 
 const form = /** @type {HTMLFormElement} */ (byId("say"));
 const box = /** @type {HTMLInputElement} */ (byId("text"));
@@ -18,35 +18,28 @@ const trouble = byId("trouble");
 let turns = [];
 
 /** @param {string} text */
-async function ask(text) {
-  const seed = /** @type {HTMLInputElement} */ (byId("seed")).value;
-  const response = await fetch(form.dataset.url ?? "", {
-    method: "POST",
-    headers: {
-      "Content-Type": "application/json",
-      "X-CSRFToken": /** @type {HTMLInputElement} */ (form.elements.namedItem("csrfmiddlewaretoken")).value,
-    },
-    body: JSON.stringify({ turns: [...turns, text], seed: seed === "" ? null : Number(seed) }),
-  });
-  const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
-  if (!isJson) throw new Error(gettext("You are signed out, or the server has a problem. Reload the page."));
-  const body = await response.json();
-  if (!response.ok) throw new Error(body.error);
-  return /** @type {Reply} */ (body);
-}
-
-/** @param {string} text */
 async function exchange(text) {
   busy(true);
-  show(gettext("You"), text);
+  const message = show(gettext("You"), text);
+  const growing = new GrowingText();
+  const seed = /** @type {HTMLInputElement} */ (byId("seed")).value;
+  const sent = { turns: [...turns, text], seed: seed === "" ? null : Number(seed) };
+  /** @type {HTMLElement | undefined} */
+  let bubble;
   try {
-    const reply = await ask(text);
+    const reply = await askBot(form, form.dataset.url ?? "", sent, (part) => {
+      growing.take(part);
+      bubble ??= show(gettext("Bot"), growing.node);
+      bubble.setAttribute("aria-busy", "true");
+    });
     turns.push(text, reply.text);
+    bubble?.remove();
     show(gettext("Bot"), reply.text || NO_TEXT, about(reply));
   } catch (error) {
-    byId("turns").lastElementChild?.remove();
+    bubble?.remove();
+    message.remove();
     if (!box.value) box.value = text;
-    trouble.textContent = error instanceof TypeError ? gettext("The server cannot be reached. Try again.") : error instanceof Error ? error.message : String(error);
+    trouble.textContent = failureOf(error);
     trouble.hidden = false;
   }
   busy(false);
@@ -61,9 +54,11 @@ function busy(isBusy) {
   againButton.hidden = resetButton.hidden = turns.length === 0;
 }
 
-/** @param {string} who @param {string} text @param {...Node} more */
+/** @param {string} who @param {string | Node} text @param {...Node} more */
 function show(who, text, ...more) {
-  byId("turns").append(make("li", { class: who === gettext("Bot") ? "is-bot" : "" }, make("b", {}, who), make("p", {}, text), ...more));
+  const turn = make("li", { class: who === gettext("Bot") ? "is-bot" : "" }, make("b", {}, who), make("p", {}, text), ...more);
+  byId("turns").append(turn);
+  return turn;
 }
 
 /** Time, tokens and candidates of a reply. @param {Reply} reply */

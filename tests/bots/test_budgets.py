@@ -1,6 +1,7 @@
 """Monthly budgets of bots: what is counted, when a bot stops, and what people see."""
 
 import asyncio
+import time
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from threading import Thread
@@ -11,15 +12,18 @@ from asgiref.sync import sync_to_async
 from pytest_django.fixtures import Settings
 
 from chatbots.base import Context
+from chatbots.hosting.health import State
 from evaluation.report.studies.replies import ReplyFacts, cost_of
 from tests.bots.conftest import StartHost
-from tests.conftest import MakeStudy, enter
+from tests.chatbots.local_service import Sent, running
+from tests.conftest import PATIENCE, MakeStudy, enter
 from tests.outcome_bot import register_outcome_bot
 from tests.planted import SignIn
 from turnwise.accounts.models import User
 from turnwise.bots import budgets
 from turnwise.bots.budgets import OVER_BUDGET, month_after, month_of, set_budget, spending_of, today
-from turnwise.bots.hosting import client, presence, spending
+from turnwise.bots.hosting import client, presence, resident_bots, spending
+from turnwise.bots.hosting.host_process import Hosting
 from turnwise.bots.hosting.spending import BudgetReachedError
 from turnwise.bots.models import Bot, BotBudget, BotPrice, BotUsage
 from turnwise.bots.prices import prices_by_bot
@@ -186,6 +190,55 @@ async def test_a_bot_without_usage_and_price_costs_no_row() -> None:
     await client.reply(bot.pk, HELLO)
 
     assert not await BotUsage.objects.aexists()
+
+
+SPOKEN = {
+    "model": "m", "choices": [{"message": {"content": "Hello!"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 20, "completion_tokens": 5},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_the_greeting_with_which_a_bot_is_loaded_counts(
+    rex: User, monkeypatch: pytest.MonkeyPatch, *, is_wrapped: bool
+) -> None:
+    monkeypatch.setenv("TURNWISE_ALLOWED_NETWORKS", "127.0.0.0/8")
+    with running(lambda received: Sent(SPOKEN)) as service:
+        adapter, settings = "openai-chat", {"base_url": service.url, "model": "m", "stream": False}
+        if is_wrapped:
+            inner = {"adapter": adapter, "configuration": settings}
+            adapter, settings = "safety-filter", {"bot": inner}
+        bot = register_bot(name="far", title="Far", adapter=adapter, configuration=settings, owner=rex)
+        BotPrice.objects.create(bot=bot, valid_from=date(2000, 1, 1), prompt="1", completion="1")
+        resident = resident_bots.host(bot).resident
+        assert resident.wait_loaded(PATIENCE) is State.READY, resident.health().last_error
+
+    usage = BotUsage.objects.get()
+    assert (usage.bot, usage.replies, usage.prompt, usage.completion) == (bot, 1, 20, 5)
+
+
+async def test_a_probe_counts_and_is_not_sent_over_the_budget(paid: Bot) -> None:
+    await sync_to_async(limit)(paid, "0.01")
+    hosted = await sync_to_async(resident_bots.host)(paid)
+    await sync_to_async(hosted.resident.wait_loaded)(PATIENCE)
+
+    for _ in range(6):  # the fourth passes 0.01
+        await Hosting()._probe(hosted)
+
+    usage = await BotUsage.objects.aget()
+    assert (usage.replies, usage.prompt) == (4, 4000)
+
+
+async def test_a_bot_that_answers_at_once_learns_of_a_budget_set_elsewhere(
+    paid: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.reply(paid.pk, HELLO)
+    assert await client.reply_at_once(paid.pk, HELLO)
+
+    await BotBudget.objects.acreate(bot=paid, amount=Decimal("20"), currency="USD")  # by another process
+    monkeypatch.setattr(budgets.CONCERNED, "_read_at", time.monotonic() - spending.OLD_AFTER_SECONDS - 0.1)
+
+    assert await client.reply_at_once(paid.pk, HELLO) is None  # it is asked by `reply`, which heeds budgets
 
 
 def reach(bot: Bot) -> None:

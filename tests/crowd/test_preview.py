@@ -17,6 +17,7 @@ from django.utils import timezone
 from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
 from tests.desks import OPEN
 from turnwise.accounts.models import User
+from turnwise.bots.hosting import resident_bots
 from turnwise.crowd.models import StudyPanel
 from turnwise.crowd.panels.study_panels import save_panels
 from turnwise.crowd.preview import preview_pages
@@ -256,6 +257,78 @@ async def test_a_bot_replies_in_the_preview_only_if_chosen(
     # Nobody hosts it here, which is said; where somebody does, tests/browser has its reply.
     assert told["type"] in ("bot_failed", "bot_turn")
     assert "scripted" not in json.dumps(told)
+
+
+async def previewed_with_bot(make_study: MakeStudy, try_out: Callable[..., Any], **fields: Any) -> Tab:
+    """A preview in which the study's bot, which writes slowly, is writing its reply."""
+    script = {"replies": [SLOW], "characters_per_second": 200}
+    study = await sync_to_async(make_study)(script=script, opening_text="Hi!", **fields)
+    bot = await study.study_bots.select_related("bot").aget()
+    hosted = await sync_to_async(resident_bots.host)(bot.bot)
+    await sync_to_async(hosted.resident.wait_loaded)(PATIENCE)
+    tab = await try_out(study, f"page=work&bot={bot.bot_id}")
+    await tab.hear()
+    assert (await tab.say(type="turn", text="Hello.", key=str(uuid4())))["type"] == "turn_saved"
+    return tab
+
+
+SLOW = "I would rather not talk about that, and I shall tell you at length why I do not. " * 3
+SLOW = SLOW.strip()
+
+
+@pytest.fixture
+def _no_bot_is_hosted_afterwards() -> Iterator[None]:
+    yield
+    resident_bots.close()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_no_bot_is_hosted_afterwards")
+async def test_a_reply_grows_in_the_preview_as_the_study_says(
+    make_study: MakeStudy, try_out: Callable[..., Any]
+) -> None:
+    tab = await previewed_with_bot(make_study, try_out, reply_display="as_it_comes")
+
+    text, parts = "", 0
+    while (frame := await tab.hear())["type"] == "bot_text":
+        assert frame["position"] == 2
+        text, parts = text[: frame["offset"]] + frame["text"], parts + 1
+        assert SLOW.startswith(text)
+
+    assert parts > 2
+    assert (frame["type"], frame["turn"]["text"]) == ("bot_turn", SLOW)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_no_bot_is_hosted_afterwards")
+async def test_a_reply_appears_at_once_in_the_preview_of_other_studies(
+    make_study: MakeStudy, try_out: Callable[..., Any]
+) -> None:
+    tab = await previewed_with_bot(make_study, try_out)
+
+    frame = await tab.hear()
+
+    assert (frame["type"], frame["turn"]["text"]) == ("bot_turn", SLOW)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_no_bot_is_hosted_afterwards")
+@pytest.mark.parametrize("display", ["as_it_comes", "fixed_pace"])
+async def test_a_growing_reply_is_stopped_in_the_preview(
+    make_study: MakeStudy, try_out: Callable[..., Any], display: str
+) -> None:
+    fields = {"reply_display": display, "reply_pace": 20, "may_stop_replies": True}
+    tab = await previewed_with_bot(make_study, try_out, **fields)
+    while (await tab.hear())["type"] != "bot_text":
+        pass
+
+    frame = await tab.say(type="stop", position=2)
+    while frame["type"] == "bot_text":
+        frame = await tab.hear()
+
+    assert frame["type"] == "bot_turn"
+    assert SLOW.startswith(frame["turn"]["text"])
+    assert len(frame["turn"]["text"]) < len(SLOW)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -62,6 +62,9 @@ PIECES = st.one_of(
     FORMULAS.map(lambda each: rf"\({each}\)"),
     FORMULAS.map(lambda each: rf"\[{each}\]"),
     st.tuples(WORDS, WORDS).map(lambda p: f'[{p[0]}](https://a.org/{p[1]} "{p[0]}")'),
+    st.tuples(
+        WORDS, st.sampled_from(["&amp;", "&lt;", "&#65;", "&#x41;", "&copy;", "&nosuch;", "&"]), WORDS
+    ).map(lambda p: f"[{p[0]}](https://a.org/?{p[0]}{p[1]}{p[2]})"),
     WORDS.map(lambda each: f"![{each}](https://a.org/x.png)"),
     WORDS.map(lambda each: f"<https://a.org/{each}>"),
     st.sampled_from(
@@ -92,12 +95,14 @@ INLINE = st.lists(PIECES, min_size=1, max_size=6).map(" ".join)
 ROWS = st.lists(
     st.lists(WORDS, min_size=1, max_size=5).map(lambda cells: "| " + " | ".join(cells) + " |"), max_size=4
 )
+LEADING_ZEROS = st.sampled_from(["1. ", "00. ", "0. ", "007) ", "02. ", "- 03. ", "> 04. "])
 BLOCKS = st.one_of(
     INLINE,
     st.tuples(st.integers(1, 7), INLINE).map(lambda p: "#" * p[0] + " " + p[1]),
     st.tuples(
         st.sampled_from(["- ", "* ", "1. ", "7) ", "03. ", "> ", "- [x] ", "- [ ] ", "    ", "> - "]), INLINE
     ).map("".join),
+    st.tuples(LEADING_ZEROS, INLINE, st.sampled_from(["\n", "\n\n"]), LEADING_ZEROS, INLINE).map("".join),
     st.tuples(st.sampled_from(["", "python", 'js title="a"', "mermaid", "c++"]), INLINE).map(
         lambda p: f"```{p[0]}\n{p[1]}\n```"
     ),
@@ -128,6 +133,21 @@ def test_every_visible_character_of_a_reply_is_found_again(reply: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters=SYNTAX + "☑"), max_size=200))
 def test_a_text_without_marks_is_shown_to_the_letter(text: str) -> None:
     assert "".join(visible_text(as_html(text)).split()) == "".join(text.split())
+
+
+PLAIN = st.text("abc 12é", min_size=1, max_size=10).map(str.strip).filter(bool)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.integers(0, 99), PLAIN, st.sampled_from(["&amp;", "&lt;", "&#65;"]), st.booleans())
+def test_lists_with_zeros_and_links_with_references_do_not_keep_the_rest_from_being_formatted(
+    number: int, text: str, reference: str, is_nested: bool
+) -> None:
+    written = f"00{number}. {text}", f"[{text}](https://a.org/?a=1{reference}b=2)"
+    html = as_html(f"**bold**\n\n{'- ' if is_nested else ''}{written[0]}\n\n{written[1]}")
+
+    assert "<strong>bold</strong>" in html
+    assert all(each in visible_text(html) for each in written)
 
 
 def test_the_check_notices_a_loss() -> None:

@@ -44,7 +44,23 @@ LINK = 'target="_blank" rel="nofollow noopener noreferrer ugc"'
         ("- ", '<p class="as-written">- </p>'),
         (">", '<p class="as-written">&gt;</p>'),
         # A number with leading zeros has no list that shows it.
-        ("007. Bond", '<p class="as-written">007. Bond</p>'),
+        ("007. **Bond**\n008. Next", "<p>007. <strong>Bond</strong><br>\n008. Next</p>"),
+        ("00. a", "<p>00. a</p>"),
+        ("- a\n  05) b", "<ul>\n<li>a<br>\n05) b</li>\n</ul>"),
+        (
+            "1. a\n\n02. *b*\n\n**c**",
+            '<p><span class="as-written">1. a\n\n02. *b*</span></p>\n<p><strong>c</strong></p>',
+        ),
+        # The parser would put "&" in its place.
+        (
+            "**b** [x](https://a.org/?a=1&amp;b=2)",
+            '<p><strong>b</strong> <span class="as-written">[x](https://a.org/?a=1&amp;amp;b=2)</span></p>',
+        ),
+        (
+            '*a* [x](https://a.org "1 &lt; 2")',
+            '<p><em>a</em> <span class="as-written">[x](https://a.org "1 &amp;lt; 2")</span></p>',
+        ),
+        ("[x](https://a.org/&copy=1)", f'<p><a href="https://a.org/&amp;copy=1" {LINK}>x</a></p>'),
     ],
 )
 def test_marks_are_formatted(written: str, shown: str) -> None:

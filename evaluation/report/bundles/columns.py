@@ -134,7 +134,11 @@ GENERATION = (
     Column("reasoning_tokens", Kind.INTEGER, "those of `completion_tokens` that were reasoning"),
     Column("cached_tokens", Kind.INTEGER, "those of `prompt_tokens` that the service had in its cache"),
     Column("first_seconds", Kind.NUMBER, "seconds from the request to the first token, if the bot can tell"),
-    Column("reasoning", Kind.TEXT, "the model's reasoning, where the study stores it; workers never see it"),
+    Column(
+        "reasoning",
+        Kind.TEXT,
+        "the model's reasoning, if its study or run stores it; workers never see it",
+    ),
     Column(
         "outcome_before_stop",
         Kind.TEXT,

@@ -12,7 +12,7 @@ from evaluation.files.reading import FileError
 from evaluation.protocols.facts import AskFact, Design
 from evaluation.questions import DeclarationError, QuestionSet
 from evaluation.report.bundles.columns import GENERATION, Kind, Table
-from evaluation.report.bundles.tables import WORKERS
+from evaluation.report.bundles.tables import LATER_COLUMNS, WORKERS
 from evaluation.report.label_columns import Analysis, AnalysisPlan
 from evaluation.statistics.labels import LabelsError
 
@@ -138,7 +138,7 @@ def _wrong_column(row: object, table: Table) -> str:
         return f"{row!r} is not a JSON object."
     for column in table.columns:
         if column.name not in row:
-            if column.name in _LATER:
+            if column.name in _LATER or column.name in LATER_COLUMNS.get(table.name, ()):
                 continue
             return f"column {column.name}: there is none."
         value = row[column.name]

@@ -11,12 +11,13 @@ import numpy as np
 from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import answer_times, coded_columns, label_days, text_columns
+from evaluation.report.bundles.tables import of_side
 from evaluation.report.label_columns import Judged
 from evaluation.report.studies.battery import Battery
 from evaluation.report.studies.contexts import ContextFacts
 from evaluation.report.studies.judging import JudgedItems
 from evaluation.report.studies.pairs import JudgedPairs, name_of
-from evaluation.report.studies.replies import ReplyFacts, facts_of
+from evaluation.report.studies.replies import ReplyFacts, facts_of, judged_prices_of
 from evaluation.statistics.labels import IntArray
 from evaluation.texts.uninformative_contexts import Contexts, word_count
 
@@ -59,7 +60,8 @@ def judged_items(
     judged_once = {item["item"]: item for item in of if item.get("outcome")}.values()
     replies: dict[str, list[ReplyFacts]] = {}
     for item in judged_once:
-        replies.setdefault(item["system"], []).append(facts_of(item))
+        facts = facts_of(item, item.get("given_at"), bot=item.get("bot") or "")
+        replies.setdefault(item["system"], []).append(facts)
     return JudgedItems(
         judged=judged,
         repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
@@ -71,6 +73,7 @@ def judged_items(
         items=len(by_key),
         languages=about["languages"],
         replies=replies,
+        prices=judged_prices_of(about),
         contexts=_contexts(by_key.values()),
         contexts_of=_of_systems(by_key.values(), of_contexts=True),
         conversations_of=_of_systems(by_key.values(), of_contexts=False),
@@ -213,7 +216,24 @@ def judged_pairs(
         words=side_word_counts(texts, [pair["item"] for pair in of], [row["sides_swapped"] for row in rows]),
         design=design,
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
+        replies=_replies_in_pairs(of),
+        prices=judged_prices_of(about),
     )
+
+
+def _replies_in_pairs(judged: Iterable[Row]) -> dict[str, list[ReplyFacts]]:
+    """Facts about each response of a bot in these pairs, by system; empty for older bundles."""
+    responses = {}
+    for pair in judged:
+        for side in ("first", "second"):
+            response = of_side(side, pair)
+            if response["outcome"]:
+                responses[response["response"]] = pair[f"{side}_system"], response
+    replies: dict[str, list[ReplyFacts]] = {}
+    for system, response in responses.values():
+        facts = facts_of(response, response["given_at"], bot=response["bot"] or "")
+        replies.setdefault(system, []).append(facts)
+    return replies
 
 
 def side_word_counts(

@@ -1,6 +1,7 @@
 """Tables of a study's bundle: items, pairs and judgments, and the list of tables for each kind of study."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from evaluation.questions import QuestionSet, Subject
 from evaluation.report.bundles.columns import GENERATION, ITEM, LABEL, READ, Column, Kind, Table, answers_to
@@ -18,6 +19,8 @@ from evaluation.report.bundles.study_tables import (
     questionnaires_table,
 )
 
+_OF_BOT = "name of the bot of this platform that gave it; empty for people, files and whole conversations"
+_GIVEN_AT = "when it was stored, UTC"
 _OF_ASK = Column("ask", Kind.INTEGER, "number of what is asked about it, as in study.json")
 ITEMS = Table(
     "items",
@@ -54,11 +57,42 @@ ITEMS = Table(
         Column("bot_version", Kind.TEXT, "fingerprint of the bot version; empty for people and files"),
         Column("latency_ms", Kind.INTEGER, "time from asking the bot to its response, in milliseconds"),
         Column("seed", Kind.INTEGER, "seed that the bot was given for it"),
+        Column("bot", Kind.TEXT, _OF_BOT),
+        Column("given_at", Kind.TIME, _GIVEN_AT),
         *GENERATION,
     ),
 )
 
 _SIDES = ("first", "second")
+_RESPONSE = (
+    Column("response", Kind.INTEGER, "its number, the same in every pair with it; empty for conversations"),
+    Column("bot", Kind.TEXT, _OF_BOT),
+    Column("given_at", Kind.TIME, _GIVEN_AT),
+    Column("latency_ms", Kind.INTEGER, "time from asking the bot to it, in milliseconds"),
+    *GENERATION,
+)
+
+
+def of_side(side: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of a row of `PAIRS` about the response of one side, by name without the side.
+
+    Args:
+        side: "first" or "second".
+        row: of the table; absent columns of older bundles are None.
+    """
+    return {column.name: row.get(f"{side}_{column.name}") for column in _RESPONSE}
+
+
+_OF_RESPONSES = tuple(
+    Column(f"{side}_{column.name}", column.kind, f"of the response of the {side} side: {column.meaning}")
+    for side in _SIDES
+    for column in _RESPONSE
+)
+LATER_COLUMNS = {
+    ITEMS.name: frozenset(("bot", "given_at")),
+    "pairs": frozenset(column.name for column in _OF_RESPONSES),
+}
+"""By table, columns that older bundles lack."""
 PAIRS = Table(
     "pairs",
     "One row per pair that workers judge, and ask, judged or not, in the order in which they came in.",
@@ -93,6 +127,7 @@ PAIRS = Table(
             )
             for side in _SIDES
         ),
+        *_OF_RESPONSES,
     ),
 )
 

@@ -25,7 +25,7 @@ from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.leader import Arrivals, batches, raters_in_order
 from evaluation.report.studies.battery import AskOfBattery, Battery, battery_figures, proposals
 from evaluation.report.studies.contexts import ContextFacts, breakdown
-from evaluation.report.studies.replies import ReplyFacts, percent_of, reply_figures
+from evaluation.report.studies.replies import Price, ReplyFacts, judged_reply_figures, percent_of
 from evaluation.statistics.inference import NOUNS as TALKS
 from evaluation.statistics.inference import Nouns
 from evaluation.statistics.interval import Undefined
@@ -50,6 +50,7 @@ class JudgedItems:
         battery: composition of each worker's battery; None: items come from the queue.
         languages: codes of the languages of the study.
         replies: by system, facts about each of its judged replies, each once.
+        prices: prices of the bots that gave them, by name.
         contexts: contexts of responses, by the number in `judged.dialogue`.
         contexts_of: by system, number of contexts with its response, judged or not.
         conversations_of: by system, number of its conversations with an item, judged or not.
@@ -67,6 +68,7 @@ class JudgedItems:
     battery: Battery | None = None
     languages: Sequence[str] = ()
     replies: Mapping[str, Sequence[ReplyFacts]] = field(default_factory=dict)
+    prices: Mapping[str, Sequence[Price]] = field(default_factory=dict)
     contexts: Mapping[int, ContextFacts] = field(default_factory=dict)
     contexts_of: Mapping[str, int] = field(default_factory=dict)
     conversations_of: Mapping[str, int] = field(default_factory=dict)
@@ -187,7 +189,7 @@ def judging_figures(
     arrivals = arrivals or arrivals_of([data])
     plan, everything, ordered = plan or AnalysisPlan(), data.in_order(), data.judged_once()
     terms, judged = replace(terms, margin=plan.margin), ordered.judged
-    replies = _replies(data)
+    replies = judged_reply_figures(data.replies, data.prices)
     refused = {row["bot"]: percent_of(row, "refused") for row in replies.get("replies", ())}
 
     def scored(rows: BoolArray) -> dict[str, Any]:
@@ -241,12 +243,6 @@ def _proposed(asks: Sequence[AskOfItems]) -> dict[str, Any]:
     ordered = [(ask.questions, ask.found.in_order()) for ask in asks]
     judgments = [AskOfBattery(questions, data.judged, data.occasion) for questions, data in ordered]
     return {"proposed": proposals(battery, judgments)}
-
-
-def _replies(data: JudgedItems) -> dict[str, Any]:
-    """Figures of the judged replies of each bot, without cost; empty if no bot replied."""
-    rows = [{"bot": system, **reply_figures(facts)} for system, facts in sorted(data.replies.items())]
-    return {"replies": rows} if rows else {}
 
 
 def majority_scores(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.leader import Arrivals, batches, lead_of_raters, means_of_raters, raters_in_order
 from evaluation.report.raters import agreement, rater_figures
 from evaluation.report.studies.judging import majority_scores, raters_per_item
+from evaluation.report.studies.replies import Price, ReplyFacts, judged_reply_figures
 from evaluation.statistics.differences import Difference, differences, with_holm
 from evaluation.statistics.inference import Nouns, Sample
 from evaluation.statistics.interval import Interval, Undefined
@@ -52,6 +53,8 @@ class JudgedPairs:
         contexts: summary of the contexts.
         words: (n, 2) number of words of the side shown first and of the other; None if unknown.
         design: protocol and asks of the study.
+        replies: by system, facts about each of its judged responses, each once.
+        prices: prices of the bots that gave them, by name.
     """
 
     judged: Judged
@@ -66,6 +69,8 @@ class JudgedPairs:
     contexts: Contexts = NO_CONTEXTS
     words: IntArray | None = None
     design: Design = field(default_factory=Design)
+    replies: Mapping[str, Sequence[ReplyFacts]] = field(default_factory=dict)
+    prices: Mapping[str, Sequence[Price]] = field(default_factory=dict)
 
 
 def arrivals_of(asks: Sequence[JudgedPairs]) -> Arrivals:
@@ -143,7 +148,8 @@ def pair_figures(
 
     Returns:
         The applicable keys of `judging.judging_figures`, with a row of `bots` for every two systems,
-        `preferences` by question, and `contexts`, the summary of the contexts.
+        `preferences` by question, and `contexts`, the summary of the contexts. `replies` has a row for each
+        system; it is absent if bots gave none of the responses.
     """
     terms = Terms(protocol_named(data.design.protocol).level, Nouns(cluster=data.noun))
     check_labels(questions, data.judged)
@@ -181,6 +187,7 @@ def pair_figures(
         "method": method(terms),
         "level": terms.level,
         "margin": terms.margin,
+        **judged_reply_figures(data.replies, data.prices),
     }
 
 

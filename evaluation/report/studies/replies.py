@@ -50,6 +50,7 @@ class ReplyFacts(NamedTuple):
             worker discarded; cost counts all replies.
         outcome_before_stop: one of `OUTCOMES`, of the whole reply, if it was stopped; empty if unknown.
         versions: replies to the same message, this one included, at least 1.
+        bot: name of the bot that gave it, where a system may have replies of several bots; else empty.
     """
 
     outcome: str = "complete"
@@ -64,15 +65,19 @@ class ReplyFacts(NamedTuple):
     is_scored: bool = True
     outcome_before_stop: str = ""
     versions: int = 1
+    bot: str = ""
 
 
-def facts_of(row: Mapping[str, Any], said_at: str | None = None, *, is_scored: bool = True) -> ReplyFacts:
+def facts_of(
+    row: Mapping[str, Any], said_at: str | None = None, *, is_scored: bool = True, bot: str = ""
+) -> ReplyFacts:
     """Read the facts from a row of a bundle's table with the columns about replies.
 
     Args:
         row: the row.
         said_at: time of the reply in UTC, in ISO 8601; None: unknown.
         is_scored: as in `ReplyFacts`.
+        bot: as in `ReplyFacts`.
     """
     latency = row["latency_ms"]
     return ReplyFacts(
@@ -88,12 +93,19 @@ def facts_of(row: Mapping[str, Any], said_at: str | None = None, *, is_scored: b
         is_scored=is_scored,
         outcome_before_stop=row.get("outcome_before_stop") or "",
         versions=row.get("reply_versions") or 1,
+        bot=bot,
     )
 
 
 def prices_of(about: Mapping[str, Any]) -> dict[str, list[Price]]:
     """Read the prices of each bot from study.json; older bundles have none."""
     return {bot["bot"]: [Price(**price) for price in bot.get("prices", ())] for bot in about["bots"]}
+
+
+def judged_prices_of(about: Mapping[str, Any]) -> dict[str, list[Price]]:
+    """Read from study.json the prices of bots whose replies are judged; older bundles have none."""
+    by_bot = about.get("judged_prices") or {}
+    return {bot: [Price(**price) for price in prices] for bot, prices in by_bot.items()}
 
 
 def reply_figures(replies: Sequence[ReplyFacts], prices: Sequence[Price] = ()) -> dict[str, Any]:
@@ -129,6 +141,26 @@ def reply_figures(replies: Sequence[ReplyFacts], prices: Sequence[Price] = ()) -
     }
 
 
+def judged_reply_figures(
+    by_system: Mapping[str, Sequence[ReplyFacts]], prices: Mapping[str, Sequence[Price]]
+) -> dict[str, Any]:
+    """Compute the figures of the judged replies of each system.
+
+    Args:
+        by_system: facts about each judged reply, each once, with the names of its bots.
+        prices: by name of a bot, in the order in which they apply.
+
+    Returns:
+        `replies`, a row for each system, in the order of their names: `bot`, the system, and the keys of
+        `reply_figures`; `cost` is that of the judged replies. Empty if no bot replied.
+    """
+    rows = [
+        {"bot": system, **reply_figures(facts), "cost": _cost_by_bot(facts, prices)}
+        for system, facts in sorted(by_system.items())
+    ]
+    return {"replies": rows} if rows else {}
+
+
 def _outcomes_of(reply: ReplyFacts) -> set[str]:
     """The outcome, and that of the whole reply if the reader stopped it, unless it was complete."""
     return {reply.outcome, reply.outcome_before_stop} - ({"", "complete"} - {reply.outcome})
@@ -149,11 +181,21 @@ def cost_of(replies: Iterable[ReplyFacts], prices: Sequence[Price]) -> dict[str,
         tokens or a price for their day are unknown, and which the sums therefore lack. None if no price was
         given.
     """
-    if not prices:
-        return None
+    return _cost((reply, prices) for reply in replies) if prices else None
+
+
+def _cost_by_bot(
+    replies: Sequence[ReplyFacts], prices: Mapping[str, Sequence[Price]]
+) -> dict[str, Any] | None:
+    """Compute as `cost_of` what replies of several bots cost; None if none of the bots has a price."""
+    priced = [(reply, prices.get(reply.bot, ())) for reply in replies]
+    return _cost(priced) if any(of_bot for _, of_bot in priced) else None
+
+
+def _cost(priced: Iterable[tuple[ReplyFacts, Sequence[Price]]]) -> dict[str, Any]:
     spent: dict[str, list[float]] = {}
     unpriced = 0
-    for reply in replies:
+    for reply, prices in priced:
         price = _price_on(reply.day, prices)
         if price is None or reply.prompt is None or reply.completion is None:
             unpriced += 1

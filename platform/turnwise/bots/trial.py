@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -14,11 +15,16 @@ from chatbots.errors import ChatbotError
 from chatbots.hosting.response_checks import is_blank
 from chatbots.replies import Usage
 from evaluation.texts.lengths import MAX_TURN_CHARS
-from turnwise.accounts.limits import limit_concurrency
+from turnwise.accounts.limits import TooManyAtOnceError, limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import client
+from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, GrowthEncoder, PartialReply
 from turnwise.bots.models import Bot, BotVersion
+from turnwise.live.database import in_database
+from turnwise.live.frame_streams import FrameStream
+from turnwise.live.frames import Tell, as_json
 from turnwise.live.markdown import has_marks
+from turnwise.live.newest import NewestSender
 
 MOST_TURNS = 200
 SEEDS = range(2**53)  # what JavaScript can count
@@ -67,6 +73,42 @@ def reply(bot: Bot, context: Context, *, to: User) -> client.Reply:
     """
     with limit_concurrency(MOST_AT_ONCE, "trial", to.pk):
         return async_to_sync(client.reply)(bot.pk, context, tenant="trial")
+
+
+async def streamed_reply(bot: Bot, context: Context, *, to: User) -> AsyncIterator[bytes]:
+    """Ask the bot, and yield lines of JSON: parts of its text as it grows, then the reply or the error.
+
+    A part is `{"offset": …, "text": …}`: how many code points of the text so far stay, and what follows. The
+    last line is `reply_json`, or `{"error": …}`.
+    """
+    asking = FrameStream(partial(_growing_reply, bot, context, to))
+    async for part in asking.frames():
+        yield _line(part)
+    try:
+        yield _line(await in_database(partial(reply_json, asking.result())))
+    except TooManyAtOnceError:
+        yield _line({"error": TOO_MANY})
+    except ChatbotError as error:
+        yield _line({"error": str(error)})
+
+
+async def _growing_reply(bot: Bot, context: Context, to: User, send: Tell) -> client.Reply:
+    encoder = GrowthEncoder()
+
+    async def send_part(partial_reply: PartialReply) -> None:
+        part = encoder.encode(partial_reply)
+        await send({"offset": part["offset"], "text": part["text"]})
+
+    sender = NewestSender(send_part, SENT_EVERY_SECONDS)
+    try:
+        with limit_concurrency(MOST_AT_ONCE, "trial", to.pk):
+            return await client.reply(bot.pk, context, tenant="trial", on_partial=sender.put)
+    finally:
+        await sender.close()
+
+
+def _line(value: Any) -> bytes:
+    return as_json(value).encode() + b"\n"
 
 
 def reply_json(reply: client.Reply) -> dict[str, Any]:

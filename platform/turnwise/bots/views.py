@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.http.request import RawPostDataException
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -30,13 +30,14 @@ from turnwise.bots import (
     trial,
 )
 from turnwise.bots.forms import BotForm
-from turnwise.bots.hosting import presence
+from turnwise.bots.hosting import presence, rate_limit_queues
 from turnwise.bots.models import OPERATED, Bot, BotPrice
 from turnwise.bots.prices import PriceForm, newest_first
 from turnwise.live.jobs import NOT_STARTED, is_sent
 
 # Per person; each bot is asked in a separate request.
 MOST_ASKED = trial.MOST_AT_ONCE
+LINES_OF_JSON = "application/x-ndjson"
 
 
 @login_required
@@ -61,10 +62,12 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
     row = get_object_or_404(queries.visible_bots(request.user).select_related("owner", "budget"), name=name)
     may_change, has_history = queries.permissions_for(request.user, row)
     drift = row.canary_runs.first()
+    copies = queries.copies(row, in_full=may_change)
     context = {
         "bot": row,
         "standing": queries.bot_status(row),
-        "copies": queries.copies(row, in_full=may_change),
+        "copies": copies,
+        "rate_limits": rate_limit_queues.merged_queues(copy.health for copy in copies),
         "settings": queries.format_settings(queries.masked_settings(row)),
         "revisions": row.revisions.select_related("made_by"),
         "versions": row.versions.order_by("-first_seen_at")[:20],
@@ -323,13 +326,17 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def try_reply(request: AuthenticatedHttpRequest, name: str) -> JsonResponse:
-    """Get one reply in a private chat; nothing is stored."""
+def try_reply(request: AuthenticatedHttpRequest, name: str) -> JsonResponse | StreamingHttpResponse:
+    """Get one reply in a private chat, or lines of JSON as it grows; nothing is stored."""
     tried = get_object_or_404(queries.visible_bots(request.user), name=name)
     if too_often(request, "try-bot", rate="120/m", key="user"):
         return JsonResponse({"error": "More than 120 messages in a minute. Wait a little."}, status=429)
     try:
         context = trial.context_of(_json(request))
+        if request.headers.get("Accept") == LINES_OF_JSON:
+            lines = trial.streamed_reply(tried, context, to=request.user)
+            headers = {"X-Accel-Buffering": "no"}  # nginx passes each line on at once
+            return StreamingHttpResponse(lines, content_type=LINES_OF_JSON, headers=headers)
         return JsonResponse(trial.reply_json(trial.reply(tried, context, to=request.user)))
     except TooManyAtOnceError:
         return JsonResponse({"error": trial.TOO_MANY}, status=429)

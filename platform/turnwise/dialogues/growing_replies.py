@@ -52,8 +52,23 @@ class GrowingReply:
         self._stopping = asyncio.Event()
         self._sender = NewestSender(self._show, SENT_EVERY_SECONDS)
 
-    async def reply(self, bot_id: int, context: Context, on_loading: OnLoading) -> Reply:
+    async def reply(
+        self,
+        bot_id: int,
+        context: Context,
+        on_loading: OnLoading | None = None,
+        *,
+        tenant: str = "",
+        deadline: float | None = None,
+    ) -> Reply:
         """Ask the bot and show its reply; return the reply to store, complete or stopped.
+
+        Args:
+            bot_id: of a `turnwise.bots.models.Bot`.
+            context: the conversation so far.
+            on_loading: called once if the bot is still loading.
+            tenant: as for `client.reply`; the study if empty.
+            deadline: as for `client.reply`.
 
         Raises:
             chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted.
@@ -65,7 +80,8 @@ class GrowingReply:
             client.reply(
                 bot_id,
                 context,
-                tenant=self._seat.study_code,
+                tenant=tenant or self._seat.study_code,
+                deadline=deadline,
                 on_loading=on_loading,
                 on_partial=None if is_paced else self._receive,
             )

@@ -36,6 +36,7 @@ from turnwise.judging.batteries.battery_rules import as_json, battery_of
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import judgments_in
 from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.judging.reply_prices import judged_prices
 from turnwise.privacy.personal_data import studies_quoted_by
 from turnwise.reports import descriptions
 from turnwise.reports.answers import bot_names
@@ -81,6 +82,9 @@ def describe_study(study: Study) -> dict[str, Any]:
             | {"facets": each.facets}
             for each in bots
         ],
+        "judged_prices": {
+            bot: [price._asdict() for price in prices] for bot, prices in judged_prices(study).items()
+        },
         **task.described(study),
     }
 

@@ -102,7 +102,7 @@ SELECT i.key::text, ask.number, i.system, dense_rank() OVER (ORDER BY i.cluster)
        coalesce(to_json(c.turns),
                 (SELECT json_agg(b.text ORDER BY b.position) FROM dialogues_turn AS b
                   WHERE b.dialogue_id = d.id AND (t.id IS NULL OR b.position < t.position)), '[]')::text,
-       i.text, v.fingerprint, i.latency_ms, coalesce(r.seed, t.seed),
+       i.text, v.fingerprint, i.latency_ms, coalesce(r.seed, t.seed), b.name, i.given_at,
        {columns_of("i.generation", "i.bot_version_id IS NOT NULL")}
   FROM ({items_of()}) AS i
   JOIN judging_item AS item ON item.id = i.id
@@ -112,6 +112,7 @@ SELECT i.key::text, ask.number, i.system, dense_rank() OVER (ORDER BY i.cluster)
   LEFT JOIN dialogues_turn AS t ON t.id = item.turn_id
   LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, item.dialogue_id)
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
+  LEFT JOIN bots_bot AS b ON b.id = v.bot_id
  ORDER BY i.id
 """,
     "judgments": """
@@ -131,7 +132,9 @@ SELECT i.key::text, ask.number, i.first_system, i.second_system, dense_rank() OV
             ELSE jsonb_build_array(r.text) END::text,
        CASE WHEN s.id IS NULL THEN judging_said_in(pair.second_dialogue_id)
             ELSE jsonb_build_array(s.text) END::text,
-       v.fingerprint, w.fingerprint
+       v.fingerprint, w.fingerprint,
+       r.id, b.name, r.created_at, r.latency_ms, {columns_of("r.generation", "r.bot_version_id IS NOT NULL")},
+       s.id, o.name, s.created_at, s.latency_ms, {columns_of("s.generation", "s.bot_version_id IS NOT NULL")}
   FROM ({items_of()}) AS i
   JOIN judging_item AS item ON item.id = i.id
   JOIN studies_ask AS ask ON ask.id = i.ask_id
@@ -142,6 +145,8 @@ SELECT i.key::text, ask.number, i.first_system, i.second_system, dense_rank() OV
   LEFT JOIN dialogues_dialogue AS d ON d.id = pair.first_dialogue_id
   LEFT JOIN bots_botversion AS v ON v.id = r.bot_version_id
   LEFT JOIN bots_botversion AS w ON w.id = s.bot_version_id
+  LEFT JOIN bots_bot AS b ON b.id = v.bot_id
+  LEFT JOIN bots_bot AS o ON o.id = w.bot_id
  ORDER BY i.id
 """,
     "pair_judgments": """
@@ -197,8 +202,9 @@ SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_
 
 # Columns with texts to redact.
 _TEXT_COLUMNS = frozenset(
-    {"text", "candidates", "remarks", "reasoning", "said_before", "first_said", "second_said"}
-)
+    ("text", "candidates", "remarks", "reasoning", "said_before", "first_said", "second_said",
+     "first_remarks", "second_remarks", "first_reasoning", "second_reasoning")
+)  # fmt: skip
 
 
 def rows_in(study: Study, table: Table) -> int:

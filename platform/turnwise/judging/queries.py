@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from evaluation.protocols.facts import HUMAN
 from evaluation.questions import FIRST, SECOND, Question
+from turnwise.bots.generation import Generation
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
 from turnwise.labels.models import Label
 from turnwise.labels.queries import Vote
@@ -36,6 +37,7 @@ SELECT i.id, i.key, i.ask_id,
        coalesce(r.text, t.text) AS text, t.dialogue_id, t.position,
        coalesce(r.bot_version_id, t.bot_version_id) AS bot_version_id, run.sweep_id,
        coalesce(r.generation, t.generation) AS generation,
+       coalesce(r.created_at, t.created_at) AS given_at,
        coalesce(c.turns[array_upper(c.turns, 1)],
                 (SELECT b.text FROM dialogues_turn AS b
                   WHERE b.dialogue_id = t.dialogue_id AND b.position = t.position - 1), '') AS before,
@@ -356,13 +358,10 @@ def item_for_raters(item: Item) -> dict[str, Any]:
     return found
 
 
-def remarks_of(item: Item) -> list[str]:
-    """Outcome and remarks of filters or of the service on what is judged, for staff only; none for pairs."""
+def generation_of(item: Item) -> Generation | None:
+    """How what is judged was generated, for staff only; None for pairs and whole conversations."""
     judged = item.response or item.turn
-    if judged is None:
-        return []
-    generation = judged.how
-    return [each for each in (generation.outcome_title, *generation.remarks) if each]
+    return judged.how if judged else None
 
 
 def sides_of(item: Item) -> tuple[str, str]:

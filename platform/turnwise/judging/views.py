@@ -287,7 +287,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         "shown": item_queries.item_for_raters(found),
         "system": item_queries.system_of(found),
         "sides": sides,
-        "remarks": item_queries.remarks_of(found),
+        "generation": item_queries.generation_of(found),
         "texts": _reading_for(study, found),
         "questions": questions,
         "labels": answers,

@@ -47,7 +47,7 @@ STAFF_ONLY = frozenset(
     {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
     | {"ProlificApi", "api_account"}
     | {"why_untrainable", "article_shortage"}
-    | {"TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
+    | {"SelfPlayForm", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
     | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own
 )
 """Functions, classes and attributes in these modules whose texts are only for researchers."""

@@ -8,6 +8,8 @@ from django.db import connection
 from evaluation.report.studies.replies import ReplyFacts
 from turnwise.studies.models import Study
 
+UTC_DAY = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+"""SQL of the day of a time, for `ReplyFacts.day`."""
 _TOKENS = ("prompt", "completion", "reasoning", "cached")
 
 
@@ -19,7 +21,7 @@ def facts_columns(column: str) -> str:
 
 
 def facts_from_row(
-    values: Sequence[Any], day: str = "", *, is_scored: bool = True, versions: int = 1
+    values: Sequence[Any], day: str = "", *, is_scored: bool = True, versions: int = 1, bot: str = ""
 ) -> ReplyFacts:
     """Read the values of `facts_columns` and the latency."""
     outcome, has_remarks, prompt, completion, reasoning, cached, first_seconds, before, latency = values
@@ -36,11 +38,12 @@ def facts_from_row(
         is_scored=is_scored,
         outcome_before_stop=before,
         versions=versions,
+        bot=bot,
     )
 
 
 _REPLIES = f"""
-SELECT v.bot_id, to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), d.ending = 'complete',
+SELECT v.bot_id, {UTC_DAY.format("t.created_at")}, d.ending = 'complete',
        greatest(1, (SELECT count(*) FROM dialogues_replyversion AS each WHERE each.turn_id = t.id)),
        {facts_columns("t.generation")}, t.latency_ms
   FROM dialogues_dialogue AS d
@@ -48,7 +51,7 @@ SELECT v.bot_id, to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), d.endin
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
  WHERE d.study_id = %(study)s
  UNION ALL
-SELECT v.bot_id, to_char(r.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), false, 1,
+SELECT v.bot_id, {UTC_DAY.format("r.created_at")}, false, 1,
        {facts_columns("r.generation")}, r.latency_ms
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id

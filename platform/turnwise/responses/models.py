@@ -79,6 +79,9 @@ class ResponseRun(BotJob):
     seed = models.BigIntegerField(
         null=True, blank=True, help_text=_("Seeds of all responses are derived from it.")
     )
+    stores_reasoning = models.BooleanField(
+        default=False, help_text=_("The reasoning of the bot is stored with its responses.")
+    )
 
     # Only for runs of sweeps: overrides of the bot's configuration.
     sweep = models.ForeignKey(Sweep, on_delete=models.PROTECT, null=True, blank=True, related_name="runs")

@@ -33,9 +33,23 @@ class Missing:
 
 
 def start_run(
-    version: ContextSetVersion, bot: Bot, *, owner: User, seed: int, repetitions: int = 1
+    version: ContextSetVersion,
+    bot: Bot,
+    *,
+    owner: User,
+    seed: int,
+    repetitions: int = 1,
+    stores_reasoning: bool = False,
 ) -> ResponseRun:
     """Queue a run of a bot over all contexts of a version.
+
+    Args:
+        version: of a context set.
+        bot: that is to respond.
+        owner: the person who starts the run.
+        seed: from which the seeds of all responses are derived.
+        repetitions: number of responses to each context.
+        stores_reasoning: store the text in which the model reasons before it responds.
 
     Raises:
         ValidationError: the bot is switched off, or the number of repetitions is out of bounds.
@@ -59,6 +73,7 @@ def start_run(
         decoding=bot.configuration,
         seed=seed,
         repetitions=repetitions,
+        stores_reasoning=stores_reasoning,
     )
 
 
@@ -127,8 +142,7 @@ def record(
 
 
 def _response(run: ResponseRun, missing: Missing, reply: Reply, now: datetime) -> Response:
-    # A run belongs to no study that could allow its reasoning to be stored.
-    reply = reply.within(MAX_REPLY_CHARS, stores_reasoning=False)
+    reply = reply.within(MAX_REPLY_CHARS, stores_reasoning=run.stores_reasoning)
     return Response(
         run=run,
         context=missing.context,

@@ -68,6 +68,14 @@ class RunForm(forms.Form):
         required=False,
         help_text=_("The same seed gives the same responses, where the bot can. Empty: one is drawn."),
     )
+    stores_reasoning = forms.BooleanField(
+        label=_("Store the reasoning of the chatbot"),
+        required=False,
+        help_text=_(
+            "Text in which a model reasons before it responds, for the run's page and files. Workers who "
+            "judge the responses never see it."
+        ),
+    )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -165,6 +173,7 @@ def new(request: AuthenticatedHttpRequest) -> HttpResponse:
                 owner=request.user,
                 seed=chosen["seed"],
                 repetitions=chosen["repetitions"],
+                stores_reasoning=chosen["stores_reasoning"],
             )
         except ValidationError as error:
             form.add_error(None, error)

@@ -90,6 +90,12 @@ class StudyIn(Schema, extra="forbid"):
     stores_reasoning: bool = Field(
         False, description="Whether the reasoning of chatbots is stored. Workers never see it."
     )
+    scenario: Annotated[str, StringConstraints(max_length=2000)] | None = Field(
+        None, description="The situation in which people talk, for them and for {scenario} in system prompts."
+    )
+    persona: Annotated[str, StringConstraints(max_length=4000)] | None = Field(
+        None, description="The persona of the chatbots, for {persona} in system prompts."
+    )
     bots: Targets = Field({}, description="By name of a bot, how many conversations with it are wanted.")
 
     @property
@@ -102,6 +108,11 @@ class StudyIn(Schema, extra="forbid"):
     def talk(self) -> dict[str, Any]:
         """Fields about talking with chatbots that were sent."""
         return self._sent_fields(("reply_display", "reply_pace", "may_stop_replies", "max_reply_versions"))
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """Scenario and persona, if they were sent."""
+        return self._sent_fields(("scenario", "persona"))
 
     def _sent_fields(self, names: tuple[str, ...]) -> dict[str, Any]:
         return {name: value for name in names if (value := getattr(self, name)) is not None}
@@ -155,7 +166,9 @@ def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
         )
     if sent.talk and not task_of(study).takes_bots(study):
         raise HttpError(422, f"Nobody talks with chatbots in it, so leave out {', '.join(sent.talk)}.")
-    for name, given in (sent.plan | sent.talk).items():
+    if sent.setting and not task_of(study).has_conversations:
+        raise HttpError(422, f"Nobody talks in it, so leave out {', '.join(sent.setting)}.")
+    for name, given in (sent.plan | sent.talk | sent.setting).items():
         setattr(study, name, given)
     owner, asks = request.user, preset.asks or None
     try:

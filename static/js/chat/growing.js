@@ -2,6 +2,7 @@
 
 import { byId, make } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
+import { GrowingText } from "../kit/growing_text.js";
 
 /**
  * @typedef {import("../kit/outbox.js").Frame} Frame
@@ -20,17 +21,15 @@ export class GrowingReply {
    */
   constructor(options) {
     this.options = options;
-    this.node = document.createTextNode("");
+    this.text = new GrowingText();
     const who = make("span", { class: "visually-hidden" }, `${options.botName}: `);
     const text = make("p", { class: "turn__text", dir: "auto" });
-    text.append(this.node);
+    text.append(this.text.node);
     this.element = make("li", { class: "turn turn--bot is-growing", "aria-busy": "true", "aria-live": "off" }, who, text);
     this.button = make("button", { type: "button", class: "stop", hidden: "" }, gettext("Stop the reply"));
     this.button.addEventListener("click", () => this.stop());
     this.thinking = byId("thinking");
     byId("new-reply").after(this.button); // in the dock, as the end of a long reply may be out of view
-    /** Code points, as the server counts them. @type {string[]} */
-    this.characters = [];
     /** @type {Growth | null} */
     this.growth = null;
     /** The position of the last reply that grew here. */
@@ -62,32 +61,15 @@ export class GrowingReply {
 
   /** @param {Growth} growth */
   take(growth) {
-    const { position, stream, offset, text } = growth;
+    const { position, stream } = growth;
     if (this.options.isKnown(position)) return;
     if (this.growth && this.growth.position === position && this.growth.stream !== stream) return;
     if (this.growth?.position !== position) this.end();
-    // If a part was missed, the page waits for the finished reply.
-    if (offset > this.characters.length || this.isShownAlready(offset, text)) return;
-    this.write(offset, text);
+    // If a part was missed, the page waits for the finished reply. A part that was sent before the state was read is shown already.
+    if (!this.text.take(growth)) return;
     this.growth = growth;
     this.last = position;
     this.show();
-  }
-
-  /** True if this part is on the page already: it was sent before the state was read. @param {number} offset @param {string} text */
-  isShownAlready(offset, text) {
-    const added = [...text];
-    const end = offset + added.length;
-    return added.length > 0 && end <= this.characters.length && this.characters.slice(offset, end).join("") === text;
-  }
-
-  /** @param {number} offset @param {string} text */
-  write(offset, text) {
-    const isMore = offset === this.characters.length;
-    this.characters.length = offset;
-    for (const character of text) this.characters.push(character);
-    if (isMore) this.node.appendData(text);
-    else this.node.data = this.characters.join("");
   }
 
   show() {
@@ -108,8 +90,7 @@ export class GrowingReply {
 
   end() {
     this.element.remove();
-    this.node.data = "";
-    this.characters = [];
+    this.text.clear();
     this.growth = null;
     this.button.hidden = true;
     this.button.ariaDisabled = "false";

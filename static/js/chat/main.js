@@ -18,6 +18,7 @@ import { Partner } from "./partner.js";
 import { GrowingReply } from "./growing.js";
 import { Labels } from "./labels.js";
 import { Follower } from "./scroll.js";
+import { Situation } from "./situation.js";
 import { TurnList } from "./turns.js";
 import { Versions } from "./versions.js";
 import { Waiting } from "./waiting.js";
@@ -64,6 +65,7 @@ class Chat {
     this.partner = settings.person ? this.makePartner(settings.disclosed) : null;
     this.finish = new Finish({ onFinish: () => this.confirmFinish(), onRefused: () => this.toUnjudged() });
     this.follower = new Follower(byId("new-reply"));
+    this.situation = new Situation();
     this.labels = this.makeLabels(settings.asks);
     this.asking = this.labels.asking;
     this.list = new TurnList(byId("turns"), {
@@ -171,6 +173,7 @@ class Chat {
     if (frame.type === "state") this.outbox.frames().forEach((pending) => this.connection.send(pending));
     if (frame.type === "refused" && frame.key) this.composer.text = this.outbox.draftOf();
     if (work.dialogue.finished) return this.leave(work.dialogue.finished);
+    this.situation.fold(work.hasSaved);
     if (REPLIES.has(frame.type)) this.partner?.hasWritten();
     if (REPLIES.has(frame.type)) work.isWriting = this.composer.hasFocus && this.composer.text !== "";
     this.render();

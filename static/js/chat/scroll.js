@@ -1,9 +1,9 @@
 /** Follows the conversation, unless the reader has scrolled up; then offers a way down. */
 
-import { isInView } from "../kit/sight.js";
+import { isInView, topOfView } from "../kit/sight.js";
 
 const NEAR_PX = 160;
-const TOP_PX = 80; // the sticky bar at the top, and a margin
+const AIR_PX = 24; // between what covers the top of the window and the beginning of a reply
 
 export class Follower {
   /** @param {HTMLElement} button  shown when a reply waits below */
@@ -28,7 +28,7 @@ export class Follower {
 
   /** Call after a reply has grown: to its end, until its beginning is at the top. @param {HTMLElement} reply */
   grown(reply) {
-    if (this.isFollowing && reply.getBoundingClientRect().top > TOP_PX) this.toStart(reply);
+    if (this.isFollowing && reply.getBoundingClientRect().top > topOfView() + AIR_PX) this.toStart(reply);
   }
 
   /** Call when a growing reply is complete; the position of a reader who scrolled up stays. @param {HTMLElement | null} reply */
@@ -40,8 +40,9 @@ export class Follower {
   /** Scroll to the end of the page, unless that would hide the beginning of this reply. @param {HTMLElement | null} reply */
   toStart(reply) {
     this.toEnd();
-    const begin = reply?.getBoundingClientRect().top ?? TOP_PX;
-    if (begin < TOP_PX) scrollBy({ top: begin - TOP_PX });
+    const top = topOfView() + AIR_PX;
+    const begin = reply?.getBoundingClientRect().top ?? top;
+    if (begin < top) scrollBy({ top: begin - top });
   }
 
   toEnd() {

@@ -38,7 +38,7 @@ export class EndInSight {
     if (!end) return;
     const bottom = isDocked() ? this.dock.getBoundingClientRect().top : innerHeight;
     const unseen = end.getBoundingClientRect().bottom + AIR_PX - bottom;
-    scrollBy({ top: Math.min(unseen, bottom - BAR_PX - AIR_PX) });
+    scrollBy({ top: Math.min(unseen, bottom - topOfView() - AIR_PX) });
   }
 
   /**
@@ -105,5 +105,14 @@ export function isInView(element) {
   if (!element) return true;
   const { top, bottom } = element.getBoundingClientRect();
   const dock = isDocked() ? document.getElementById("dock") : null;
-  return bottom > BAR_PX && top < (dock?.getBoundingClientRect().top ?? innerHeight);
+  return bottom > topOfView() && top < (dock?.getBoundingClientRect().top ?? innerHeight);
+}
+
+/** Bottom of what covers the top of the window: the bar, and the worker's situation where it lies over the conversation. */
+export function topOfView() {
+  const [situation, chat] = ["situation", "chat"].map((id) => document.getElementById(id));
+  if (!situation || !chat || getComputedStyle(situation).position !== "sticky") return BAR_PX;
+  const [over, under] = [situation.getBoundingClientRect(), chat.getBoundingClientRect()];
+  const isOver = over.left < under.right && under.left < over.right;
+  return isOver ? Math.max(BAR_PX, over.bottom) : BAR_PX;
 }

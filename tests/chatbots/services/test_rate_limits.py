@@ -1,16 +1,23 @@
 """Rate limits of a service's key: token buckets, and what bots do with them."""
 
 import asyncio
+import threading
+import time
+from contextlib import contextmanager, suppress
 
 import pytest
 
 from chatbots.base import Context
-from chatbots.errors import ServiceError
+from chatbots.errors import HostingError, ServiceError
+from chatbots.hosting.health import State
+from chatbots.hosting.resident import Resident
+from chatbots.rate_limit_queues import WaitingRequests
 from chatbots.registry import create_bot
 from chatbots.services import rate_limits
 from chatbots.services.client import Client, Request
 from chatbots.services.rate_limits import LocalRateLimiter, Quota, RateLimit, bucket_name
 from tests.chatbots.local_service import Sent, running
+from tests.conftest import PATIENCE
 
 OK = {"model": "m", "choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]}
 
@@ -133,3 +140,87 @@ async def test_a_cancelled_request_gives_its_place_back(limiter):
     await client.close()
 
     assert after == level + 1
+
+
+@contextmanager
+def asked_often(adapter, settings, times):
+    """A loaded bot, while it is asked this often at the same time."""
+    loaded = []
+
+    def load():
+        loaded.append(create_bot(adapter, settings))
+        return loaded[0]
+
+    with Resident("bot", load, deadline=300) as resident:
+        assert resident.wait_loaded(PATIENCE) is State.READY
+        for _ in range(times):
+            asking = threading.Thread(target=ask, args=[resident], daemon=True)
+            asking.start()
+        yield loaded[0]
+
+
+def ask(resident):
+    with suppress(HostingError):  # once it is closed
+        resident.respond_now(Context.from_texts(["Hello"]))
+
+
+def queue_of(bot, waiting):
+    """The only queue of a bot, once so many requests wait in it."""
+    deadline = time.monotonic() + PATIENCE
+    while (queue := bot.rate_limit_queues()[0]).waiting < waiting:
+        assert time.monotonic() < deadline, queue
+        time.sleep(0.01)
+    return queue
+
+
+def inside(service):
+    """Settings of a bot whose service allows few requests."""
+    return {"base_url": service.url, "model": "m", "stream": False, "requests_per_minute": 2, "timeout": 300}
+
+
+def test_a_bot_lists_the_requests_that_wait(limiter):
+    before = time.time()
+    with (
+        running(lambda received: Sent(OK)) as service,
+        asked_often("openai-chat", inside(service), 3) as bot,
+    ):
+        queue = queue_of(bot, 3)
+
+    assert (queue.requests_per_minute, queue.tokens_per_minute) == (2, None)
+    assert before <= queue.waiting_since <= time.time()
+    # Loading took the only request that may be sent at once; then one comes back in a minute.
+    assert queue.last_sent_at == pytest.approx(queue.waiting_since + 3 * 60, abs=PATIENCE)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "settings"),
+    [
+        ("safety-filter", lambda bot: {"bot": bot}),
+        ("vote", lambda bot: {"bots": [bot, {"adapter": "eliza", "configuration": {}}], "seconds": 60}),
+    ],
+)
+def test_bots_around_others_list_their_queues(limiter, adapter, settings):
+    with running(lambda received: Sent(OK)) as service:
+        bot = {"adapter": "openai-chat", "configuration": inside(service)}
+        with asked_often(adapter, settings(bot), 2) as outer:
+            assert queue_of(outer, 2).waiting == 2
+
+
+def test_a_bot_without_a_limit_has_no_queue(limiter):
+    with running(lambda received: Sent(OK)) as service:
+        bot = create_bot("openai-chat", {"base_url": service.url, "model": "m", "stream": False})
+        try:
+            assert bot.rate_limit_queues() == ()
+        finally:
+            bot.close()
+
+
+async def test_a_request_leaves_the_queue_when_it_is_sent_or_cancelled():
+    waiting = WaitingRequests(lambda: 1_000.0)
+    assert waiting.times() == (0, None, None)
+
+    with suppress(asyncio.CancelledError), waiting.entry(5), waiting.entry(7):
+        assert waiting.times() == (2, 1_000.0, 1_007.0)
+        raise asyncio.CancelledError
+
+    assert waiting.times() == (0, None, None)

@@ -15,6 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from chatbots.base import Setting
 from chatbots.hosting import requests
 from chatbots.replies import Response
 from tests.conftest import MakeQueue
@@ -24,6 +25,7 @@ from turnwise.bots.hosting import resident_bots
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.dialogues.models import Dialogue, Fault, Turn
+from turnwise.dialogues.queries import setting_of
 from turnwise.live.jobs import SELF_PLAY, exclusive_lock
 from turnwise.responses.bot_jobs import SILENCE_TIMEOUT
 from turnwise.responses.tasks import seed_of
@@ -351,6 +353,23 @@ def test_the_plan_is_fixed_once_the_study_has_started(
     plan = reread(plan)
     assert (plan.study.title, plan.conversations, plan.utterances) == ("Bots 2", 3, 4)
     assert (plan.study.min_turns, plan.study.opening_text) == (4, "Hi!")
+
+
+def test_the_form_gives_bots_a_scenario_and_a_persona(rex: User, sign_in: SignIn) -> None:
+    ann = scripted("Ann")
+    plan = {"first": ann.pk, "second": ann.pk, "opener": "text", "opening_text": "Hi!", "seed": 7}
+    plan |= {"conversations": 1, "utterances": 2}
+    sent = {f"self_play-{name}": value for name, value in plan.items()} | {"title": "Bots", "languages": "en"}
+    browser = sign_in(rex)
+
+    form = browser.get("/studies/new/?task=self_play").content.decode()
+    made = browser.post("/studies/new/?task=self_play", sent | {"scenario": "A tea shop", "persona": "Two"})
+
+    assert "They read it under" not in form  # no people take part
+    assert made.status_code == 302
+    study = Study.objects.get()
+    assert setting_of(study) == Setting("English", "A tea shop", "Two")
+    assert "A tea shop" in browser.get(f"/studies/{study.pk}/").content.decode()
 
 
 @pytest.mark.parametrize(

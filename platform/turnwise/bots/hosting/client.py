@@ -164,7 +164,7 @@ async def reply_at_once(bot_id: int, context: Context, *, tenant: Hashable = Non
     bot's own time counts, so that a busy server keeps saving message and reply in one commit.
     """
     hosted = resident_bots.hosted_here(bot_id)
-    if hosted is None or hosted.resident.answered_in > AT_ONCE_SECONDS or spending.is_limited(bot_id):
+    if hosted is None or hosted.resident.answered_in > AT_ONCE_SECONDS or await spending.is_limited(bot_id):
         return None
     try:
         found = await _reply_from_here(

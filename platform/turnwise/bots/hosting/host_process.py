@@ -11,9 +11,16 @@ from typing import Any, Self
 from channels.layers import get_channel_layer
 from django.db import connection
 
-from chatbots.errors import BotFailedError, BotNotHostedError, HostingError, last_line
+from chatbots.errors import (
+    BotFailedError,
+    BotLateError,
+    BotNotHostedError,
+    ChatbotError,
+    HostingError,
+    last_line,
+)
 from chatbots.hosting.health import DRIFT_CONTEXTS, State
-from turnwise.bots.hosting import presence, resident_bots
+from turnwise.bots.hosting import presence, resident_bots, spending
 from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, GrowthEncoder, Item, PartialReply
 from turnwise.bots.hosting.presence import DIRECTORY
 from turnwise.bots.hosting.remote import Outbox, decode_context, encode_response
@@ -125,9 +132,15 @@ class Hosting:
         return task
 
     async def _probe(self, hosted: HostedBot) -> None:
-        """Let one probe request through to a bot whose circuit breaker is half open."""
-        with suppress(HostingError):
-            await hosted.resident.respond(DRIFT_CONTEXTS[0])
+        """Let one probe request through to a bot whose circuit breaker is half open; it counts as others."""
+        with suppress(ChatbotError):
+            await spending.refuse_over_budget(hosted.row.pk)
+            try:
+                response = await hosted.resident.respond(DRIFT_CONTEXTS[0])
+            except BotLateError:
+                await spending.count(hosted.row.pk, None)
+                raise
+            await spending.count(hosted.row.pk, response)
 
     async def _answer(self, reply_to: str, request: Item) -> None:
         """Ask the bot and send its answer or the error to the caller."""

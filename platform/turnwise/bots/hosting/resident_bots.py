@@ -22,6 +22,7 @@ from evaluation.files.writing import with_unit
 from turnwise.bots import composition
 from turnwise.bots.hosting.growth import OnPartial, PartialReply
 from turnwise.bots.hosting.rate_limits import share_rate_limits
+from turnwise.bots.hosting.spending import count_loading
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.bots.services import record_memory, version_of
 
@@ -89,10 +90,11 @@ MAX_ABANDONED = 3
 
 @dataclass(slots=True)
 class HostedBot:
-    """A bot in this process; `row` is its record as it was when it was loaded."""
+    """A bot in this process; `row` is its record as it was when it was loaded, `bot` is None until then."""
 
     row: Bot
     resident: Resident
+    bot: base.Bot | None = None
     version_id: int | None = None
     memory_bytes: int | None = None
     since: float = field(default_factory=time.monotonic)
@@ -118,7 +120,10 @@ class HostedBot:
         return receive
 
     def health(self) -> dict[str, Any]:
-        return asdict(self.resident.health()) | {"memory_bytes": self.memory_bytes}
+        """Health of the resident, with the bot's memory and its queues for rate limits."""
+        queues = self.bot.rate_limit_queues() if self.bot else ()
+        figures = {"memory_bytes": self.memory_bytes, "rate_limits": [asdict(queue) for queue in queues]}
+        return asdict(self.resident.health()) | figures
 
 
 _hosted: dict[int, HostedBot] = {}
@@ -206,6 +211,8 @@ def _load(hosted: HostedBot) -> base.Bot:
                 hosted.memory_bytes = max(0, memory_used() - before)
                 record_memory(row, hosted.memory_bytes)
         hosted.version_id = version_of(row, loaded.fingerprint()).pk
+        hosted.bot = loaded
+        count_loading(row.pk, loaded.loading_responses())
         return loaded
     finally:
         connection.close()  # the bot's own thread needs no database after this

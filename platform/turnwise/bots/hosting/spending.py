@@ -7,6 +7,7 @@ counted. So a budget is exceeded at most by the requests that were in progress.
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from functools import partial
 
 from django.db import DatabaseError, connection
@@ -37,8 +38,7 @@ async def refuse_over_budget(bot_id: int) -> None:
     Raises:
         BudgetReachedError: it is; the message is for researchers.
     """
-    if CONCERNED.is_older(OLD_AFTER_SECONDS):
-        await in_database(CONCERNED.read)
+    await _refresh_concerned()
     if bot_id in CONCERNED.limited and (sentence := await in_database(partial(_refusal, bot_id))):
         raise BudgetReachedError(sentence)
 
@@ -54,9 +54,15 @@ def _refusal(bot_id: int) -> str:
     }
 
 
-def is_limited(bot_id: int) -> bool:
-    """True if the bot has a budget, as far as this process knows; reads nothing."""
+async def is_limited(bot_id: int) -> bool:
+    """True if the bot has a budget; one that another process set counts within `OLD_AFTER_SECONDS`."""
+    await _refresh_concerned()
     return bot_id in CONCERNED.limited
+
+
+async def _refresh_concerned() -> None:
+    if CONCERNED.is_older(OLD_AFTER_SECONDS):
+        await in_database(CONCERNED.read)
 
 
 async def count(bot_id: int, response: Response | None) -> None:
@@ -65,13 +71,30 @@ async def count(bot_id: int, response: Response | None) -> None:
     A reply without numbers of tokens counts only if the bot has prices. An error of the database is logged:
     the reply is there, and whoever stores it meets the same database.
     """
-    usage = response.usage if response and response.usage else Usage()
-    if usage == Usage() and bot_id not in CONCERNED.priced:
+    usage = _usage_of(response)
+    if not _is_counted(bot_id, usage):
         return
     try:
         await in_database(partial(_count, bot_id, usage))
     except DatabaseError:
         log.exception("A reply of bot %s is missing from its usage.", bot_id)
+
+
+def count_loading(bot_id: int, responses: Sequence[Response]) -> None:
+    """Add the responses that a bot got while it was loaded; synchronous, for the thread that loads it."""
+    if responses and CONCERNED.is_older(OLD_AFTER_SECONDS):
+        CONCERNED.read()
+    for usage in map(_usage_of, responses):
+        if _is_counted(bot_id, usage):
+            _count(bot_id, usage)
+
+
+def _usage_of(response: Response | None) -> Usage:
+    return response.usage if response and response.usage else Usage()
+
+
+def _is_counted(bot_id: int, usage: Usage) -> bool:
+    return usage != Usage() or bot_id in CONCERNED.priced
 
 
 def count_later(bot_id: int) -> None:

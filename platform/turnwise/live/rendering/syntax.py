@@ -10,6 +10,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from turnwise.live.rendering.as_written import keep_as_written
 from turnwise.live.rendering.formulas import LONGEST_FORMULA, is_prose, mathml_of
 from turnwise.live.rendering.pictures import is_harmless_picture
 
@@ -38,6 +39,7 @@ def add_syntax(markdown: MarkdownIt) -> None:
     )
     markdown.block.ruler.at("table", _complete_table, {"alt": ["paragraph", "reference"]})
     markdown.core.ruler.push("levels", _set_levels)
+    keep_as_written(markdown)
 
 
 # --- formulas ----------------------------------------------------------------------------------
@@ -158,14 +160,14 @@ def _push_block(state: StateBlock, raw: str, html: str | None, *, lines: tuple[i
     inline = state.push("inline", "", 0)
     # Its only child is made already: nothing of it is to be read as Markdown.
     inline.children, inline.map, inline.content = [], list(lines), ""
-    inline.meta = {"formula": (raw, html)}
+    inline.meta = {"prepared": (raw, html)}
     state.push("paragraph_close", "p", -1)
 
 
-def _insert_formulas(tokens: list[Token]) -> None:
+def _insert_prepared(tokens: list[Token]) -> None:
     for token in tokens:
-        if token.type == "inline" and "formula" in token.meta:
-            raw, html = token.meta["formula"]
+        if token.type == "inline" and "prepared" in token.meta:
+            raw, html = token.meta["prepared"]
             child = Token("written" if html is None else "formula", "", 0, content=html or raw)
             child.meta = {"display": True}
             token.children = [child]
@@ -226,7 +228,7 @@ def _first_misfit(state: StateBlock, start: int, end: int) -> int | None:
 
 def _set_levels(state: StateCore) -> None:
     """Put headings below those of the page, without a gap: a reply that begins with ### begins at `top`."""
-    _insert_formulas(state.tokens)
+    _insert_prepared(state.tokens)
     headings = [token for token in state.tokens if token.type.startswith("heading_")]
     used = sorted({token.tag for token in headings})
     for token in headings:

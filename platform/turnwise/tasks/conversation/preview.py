@@ -7,22 +7,26 @@ from uuid import uuid4
 from django.utils.translation import gettext as _
 from typing_extensions import override
 
+from chatbots.base import Context
 from chatbots.errors import BotBusyError, ChatbotError
 from evaluation.questions import AnswersError
 from turnwise.bots.hosting import client
+from turnwise.bots.hosting.client import Reply
 from turnwise.bots.trial import LONGEST_SECONDS
 from turnwise.crowd.worker_task import EXAMPLE_CODE, FrameAnswers, WorkPreview
+from turnwise.dialogues.growing_replies import GrowingReply
 from turnwise.dialogues.progress import WHOLE, Progress, due_at_the_end, due_with_turn
 from turnwise.dialogues.queries import context_of, setting_of, speaker_of
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.dialogues.services import asks_of_study, checked_text
 from turnwise.dialogues.turn_taking import fault_frame, idle_progress, turn_frame
 from turnwise.knowledge.reading_sets import parse_pasted
-from turnwise.live.frames import Frame, RefusedError, field, uuid_field
+from turnwise.live.frame_streams import FrameStream
+from turnwise.live.frames import Frame, RefusedError, Tell, field, uuid_field
 from turnwise.live.markdown import as_html
 from turnwise.questions.question_sets import describe_answers_error, question_set_async
 from turnwise.studies.asks import About
-from turnwise.studies.models import Speaker, Study
+from turnwise.studies.models import ReplyDisplay, Speaker, Study
 from turnwise.tasks.conversation.page import PartnerDescription, page_settings
 
 SCRIPTED = (
@@ -51,6 +55,7 @@ class TalkPreviewed(WorkPreview):
         self.turns: list[SavedTurn] = []
         self.faults = 0
         self.is_over = False
+        self.growing: GrowingReply | None = None
         if self.study.opening_text:
             self._say(self.study.opening_text)
 
@@ -67,6 +72,9 @@ class TalkPreviewed(WorkPreview):
             asks=tuple(asks_of_study(study, of_worker=True)),
             material_keys=frozenset(text.key for text in self.materials),
             setting=setting_of(study),
+            reply_display=ReplyDisplay(study.reply_display),
+            reply_pace=study.reply_pace,
+            reply_limit=study.reply_limit,
         )  # fmt: skip
 
     # --- the page ----------------------------------------------------------------------------------
@@ -138,6 +146,7 @@ class TalkPreviewed(WorkPreview):
             "turn": self.turn,
             "label": self.label,
             "retry": self.retry,
+            "stop": self.stop,
             "finish": self.finish,
             "give_up": self.end,
         }
@@ -155,12 +164,22 @@ class TalkPreviewed(WorkPreview):
         async for reply_frame in self._replied():
             yield reply_frame
 
+    async def stop(self, frame: Frame) -> AsyncIterator[Frame]:
+        """Stop the reply that grows; its frame is the last of the request that asked for it."""
+        if self.growing and self.study.may_stop_replies:
+            self.growing.stop()
+        return
+        yield
+
     async def _replied(self) -> AsyncIterator[Frame]:
-        """Yield the frame of the due reply or its failure, if a reply is due."""
+        """Yield frames of the due reply as it grows, then that of the reply or its failure, if one is due."""
         if not self.progress.awaits_partner:
             return
+        asking = FrameStream(self._reply)
+        async for growth in asking.frames():
+            yield growth
         try:
-            text = await self._reply()
+            text = asking.result()
         except ChatbotError as error:
             self.faults += 1
             fault = fault_frame(self.seat, self.faults) | {"say": str(error)}
@@ -171,7 +190,7 @@ class TalkPreviewed(WorkPreview):
         kind = "bot_turn" if self.with_bot else "partner_turn"
         yield turn_frame(kind, saved, self.progress) | {"turn": self._turn_frame(saved)}
 
-    async def _reply(self) -> str:
+    async def _reply(self, send: Tell) -> str:
         """Reply of the chosen bot, with a short deadline; otherwise a scripted one."""
         if self.bot is None:
             replies_so_far = sum(turn.counted and turn.speaker != "human" for turn in self.turns)
@@ -181,10 +200,21 @@ class TalkPreviewed(WorkPreview):
         _waiting.add(self.bot.pk)
         try:
             context = context_of(self.seat, [turn.text for turn in self.turns])
-            reply = await client.reply(self.bot.pk, context, tenant="preview", deadline=LONGEST_SECONDS)
+            return (await self._asked(self.bot.pk, context, send)).response.text
         finally:
             _waiting.discard(self.bot.pk)
-        return reply.response.text
+
+    async def _asked(self, bot_id: int, context: Context, send: Tell) -> Reply:
+        """Reply of a bot; in a study whose replies grow, its text so far is sent meanwhile."""
+        limits: Any = {"tenant": "preview", "deadline": LONGEST_SECONDS}
+        if not self.seat.replies_grow:
+            return await client.reply(bot_id, context, **limits)
+        self.growing = growing = GrowingReply(self.seat, len(self.turns), send)
+        try:
+            return await growing.reply(bot_id, context, **limits)
+        finally:
+            self.growing = None
+            await growing.close()
 
     async def label(self, frame: Frame) -> AsyncIterator[Frame]:
         position = None if frame.get("position") is None else field(frame, "position", int)

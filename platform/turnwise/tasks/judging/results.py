@@ -20,11 +20,12 @@ from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.batteries.battery_rules import battery_of, report_battery
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import items_of
+from turnwise.judging.reply_prices import judged_prices
 from turnwise.labels.queries import DAY, coded_columns, text_columns
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.questions.question_sets import question_set
 from turnwise.reports.queries import design_of
-from turnwise.reports.reply_facts import facts_columns, facts_from_row
+from turnwise.reports.reply_facts import UTC_DAY, facts_columns, facts_from_row
 from turnwise.studies.models import Ask, Study
 
 # Items of one context are numbered within the context.
@@ -38,10 +39,25 @@ SELECT i.system, i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), i
  ORDER BY l.id
 """
 _REPLIES = f"""
-SELECT i.system, {facts_columns("i.generation")}, i.latency_ms
+SELECT i.system, b.name, {UTC_DAY.format("i.given_at")}, {facts_columns("i.generation")}, i.latency_ms
   FROM ({items_of(ask="%s")}) AS i
- WHERE i.bot_version_id IS NOT NULL
-   AND EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
+  JOIN bots_botversion AS v ON v.id = i.bot_version_id
+  JOIN bots_bot AS b ON b.id = v.bot_id
+ WHERE EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
+"""
+# A response may be in several pairs.
+_REPLIES_IN_PAIRS = f"""
+SELECT DISTINCT ON (r.id) side.system, b.name, {UTC_DAY.format("r.created_at")},
+       {facts_columns("r.generation")}, r.latency_ms
+  FROM ({items_of(ask="%s")}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  JOIN labels_pair AS pair ON pair.id = item.pair_id
+ CROSS JOIN LATERAL (VALUES (i.first_system, pair.first_response_id),
+                            (i.second_system, pair.second_response_id)) AS side(system, response_id)
+  JOIN responses_response AS r ON r.id = side.response_id
+  JOIN bots_botversion AS v ON v.id = r.bot_version_id
+  JOIN bots_bot AS b ON b.id = v.bot_id
+ WHERE EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
 """
 
 _CONTEXTS = f"""
@@ -127,7 +143,19 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context, *_ in meetings)),
         design=design_of(study),
+        replies=_replies(_REPLIES_IN_PAIRS, ask),
+        prices=judged_prices(study),
     )
+
+
+def _replies(statement: str, ask: Ask) -> dict[str, list[ReplyFacts]]:
+    """Facts about each judged reply of a bot, by system."""
+    replies: dict[str, list[ReplyFacts]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [ask.study_id, ask.pk])
+        for system, bot, day, *facts in cursor.fetchall():
+            replies.setdefault(system, []).append(facts_from_row(facts, day, bot=bot))
+    return replies
 
 
 def asks_with_judgments(study: Study) -> list[AskOfItems]:
@@ -143,10 +171,6 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
     columns, answers, texts = _read(_JUDGMENTS, ask, leading=10)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
-        cursor.execute(_REPLIES, [study.pk, ask.pk])
-        replies: dict[str, list[ReplyFacts]] = {}
-        for system, *facts in cursor.fetchall():
-            replies.setdefault(system, []).append(facts_from_row(facts))
         cursor.execute(_CONTEXTS, [study.pk, ask.pk])
         redactor = redactor_for(study)
         contexts = {
@@ -176,7 +200,8 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
         raters_wanted=plan.raters_per_item,
         items=sum(items for _, items, *_ in systems),
         languages=study.languages,
-        replies=replies,
+        replies=_replies(_REPLIES, ask),
+        prices=judged_prices(study),
         contexts=contexts,
         contexts_of={system: of_contexts for system, _, of_contexts, _ in systems},
         conversations_of={system: of_talks for system, *_, of_talks in systems},

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
 from evaluation.questions import QuestionSet
@@ -32,7 +33,12 @@ class SelfPlayForm(StudyForm):
     """Form of a study without workers: no consent text, instructions or pay."""
 
     class Meta(StudyForm.Meta):
-        fields = ("title", "languages", "max_reply_chars", "stores_reasoning")
+        fields = ("title", "languages", "max_reply_chars", "stores_reasoning", "scenario", "persona")
+        help_texts: ClassVar[dict[str, Any]] = {
+            "scenario": gettext_lazy("The situation of both bots; a system prompt gets it as {scenario}."),
+            "persona": gettext_lazy("Of both bots; a system prompt gets it as {persona}."),
+        }
+        labels = {"persona": gettext_lazy("persona of the chatbots")}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

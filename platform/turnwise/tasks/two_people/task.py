@@ -39,6 +39,8 @@ class TwoPeopleForm(StudyForm):
             "knowledge",
             *ASKING,
             "max_message_chars",
+            "scenario",
+            "persona",
         )
         labels = {"pay_amount": _("Pay per person and conversation")}
 
