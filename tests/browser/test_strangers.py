@@ -1,6 +1,7 @@
 """What strangers stumbled over on the chat page, in a real browser."""
 
 import pytest
+from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit
@@ -13,7 +14,7 @@ async def test_nothing_is_called_saved_before_it_is_and_removed_marks_are_named(
     visit: Visit, make_study: MakeStudy
 ) -> None:
     wanda = await visit()
-    await wanda.start(make_study(min_turns=2, max_turns=8))
+    await wanda.start(await sync_to_async(make_study)(min_turns=2, max_turns=8))
     page = wanda.page
     await expect(page.locator("#saved-text")).to_have_text("")
 
@@ -28,7 +29,8 @@ async def test_nothing_is_called_saved_before_it_is_and_removed_marks_are_named(
 
 async def test_a_reply_stands_once_in_the_accessibility_tree(visit: Visit, make_study: MakeStudy) -> None:
     wanda = await visit()
-    await wanda.start(make_study(script={"replies": ["Only once here."]}, min_turns=2, max_turns=8))
+    script = {"replies": ["Only once here."]}
+    await wanda.start(await sync_to_async(make_study)(script=script, min_turns=2, max_turns=8))
     await wanda.say("Hello")
     await expect(wanda.open_question).to_be_visible()
 
@@ -39,7 +41,7 @@ async def test_a_reply_stands_once_in_the_accessibility_tree(visit: Visit, make_
 
 async def test_finish_says_how_far_it_is_at_the_first_reply(visit: Visit, make_study: MakeStudy) -> None:
     wanda = await visit()
-    await wanda.start(make_study(min_turns=14, max_turns=28))
+    await wanda.start(await sync_to_async(make_study)(min_turns=14, max_turns=28))
     await wanda.say("Hello")
     await expect(wanda.open_question).to_be_visible()
 

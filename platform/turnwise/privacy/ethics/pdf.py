@@ -83,7 +83,10 @@ def _is_right_to_left(text: str) -> bool:
     return next((each for each in strong if each in ("L", "R", "AL")), "L") != "L"
 
 
-def _write(pdf: "FPDF", text: str, *, bold: bool = False, points: float = _TEXT_POINTS) -> None:
+def _write(
+    pdf: "FPDF", text: str, *, bold: bool = False, points: float = _TEXT_POINTS, beside: str = ""
+) -> None:
+    """Set a paragraph, on the side where `beside`, or else the text itself, begins."""
     from fpdf.enums import XPos, YPos
 
     pdf.set_font(_FAMILY, "B" if bold else "", points)
@@ -91,7 +94,7 @@ def _write(pdf: "FPDF", text: str, *, bold: bool = False, points: float = _TEXT_
         w=0,
         h=points * 0.53,
         text=_without_controls(text),
-        align="R" if _is_right_to_left(text) else "L",
+        align="R" if _is_right_to_left(beside or text) else "L",
         new_x=XPos.LMARGIN,
         new_y=YPos.NEXT,
     )
@@ -110,7 +113,7 @@ def _write_block(pdf: "FPDF", block: dict[str, str]) -> None:
     elif kind == Kind.FACT:
         if block["term"]:
             _write(pdf, block["term"], bold=True)
-        _write(pdf, text)
+        _write(pdf, text, beside=block["term"])
     else:
         _write(pdf, f"\N{BULLET} {text}" if kind == Kind.ITEM else text)
     pdf.ln(1.5)
