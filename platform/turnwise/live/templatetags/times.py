@@ -9,7 +9,7 @@ register = template.Library()
 
 
 @register.filter
-def utc_time(at: datetime | None, pattern: str = "Y-m-d H:i") -> str:
+def utc_time(at: date | None, pattern: str = "Y-m-d H:i") -> str:
     """Format a time in UTC and name the zone; empty for no time.
 
     Args:
@@ -19,5 +19,5 @@ def utc_time(at: datetime | None, pattern: str = "Y-m-d H:i") -> str:
     if not at:
         return ""
     if not isinstance(at, datetime):
-        return date_format(at, pattern) if isinstance(at, date) else str(at)
+        return date_format(at, pattern)
     return f"{date_format(at.astimezone(UTC), pattern)}\N{NO-BREAK SPACE}UTC"
