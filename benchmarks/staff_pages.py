@@ -62,6 +62,7 @@ OF_STUDY = (
     ("rehearsal", "rehearsal/"),
     ("privacy", "privacy/"),
     ("personal data in texts", "privacy/texts/"),
+    ("for the ethics board", "privacy/ethics/"),
     ("limits", "limits/"),
     ("quality", "quality/"),
     ("review", "review/"),

@@ -60,13 +60,14 @@ def test_the_name_logo_and_texts_are_the_installations(
 ) -> None:
     (tmp_path / "logo.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     (tmp_path / "imprint.md").write_text("**Dialogue lab**\n\n<script>alert(1)</script>")
-    settings.INSTALLATION_NAME = "Lab <of> dialogue"
+    settings.INSTALLATION_NAME, settings.CONTACT = "Lab <of> dialogue", "lab@example.org"
     settings.LOGO, settings.IMPRINT = tmp_path / "logo.svg", tmp_path / "imprint.md"
 
     page = client.get("/").content.decode()
     imprint = client.get("/imprint/").content.decode()
 
     assert "Lab &lt;of&gt; dialogue" in page
+    assert 'href="mailto:lab@example.org"' in page
     assert 'src="/logo"' in page
     assert 'href="/imprint/"' in page
     assert 'href="/privacy-notice/"' not in page

@@ -1,10 +1,13 @@
 """Studies through their form, and the rules that hold them."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.management import load_command_class
 from django.db import IntegrityError, transaction
 from django.test import Client
 
@@ -14,7 +17,7 @@ from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
 from turnwise.studies.demo_studies import create_demo_studies
 from turnwise.studies.models import Study
-from turnwise.studies.queries import UnknownStudyError, study_named
+from turnwise.studies.queries import REFERENCE_HELP, UnknownStudyError, study_named
 from turnwise.studies.services import results_changed, save_study, set_state
 
 SignIn = Callable[[User], Client]
@@ -24,7 +27,8 @@ FORM = {
     "min_turns": "14", "max_turns": "28", "blind": "on",
     "asks-rows": "1", "asks-0-question_set": "ssa", "asks-0-when": "partner_turn:each_turn",
     "asks-0-required": "on",
-    "instructions": "Talk.", "pay_amount": "2.50", "pay_currency": "EUR", "expected_minutes": "12",
+    "instructions": "Talk.", "contact": "lab@example.org",
+    "pay_amount": "2.50", "pay_currency": "EUR", "expected_minutes": "12",
     "consent_text": "You talk to a machine.",
     "bots-TOTAL_FORMS": "1", "bots-INITIAL_FORMS": "1", "bots-0-chosen": "on", "bots-0-target": "40",
 }  # fmt: skip
@@ -233,3 +237,21 @@ def test_commands_find_a_study_by_number_code_and_link(study: Study) -> None:
     for unknown in ("", "999999", "9" * 400, "nothing", f"{host}/s/nothing/", host):
         with pytest.raises(UnknownStudyError, match="Give its number or code, or a link"):
             study_named(unknown)
+
+
+def test_every_command_that_takes_a_study_takes_the_same_references() -> None:
+    folder = Path(settings.ROOT) / "platform/turnwise/project/management/commands"
+    parsers = {
+        path.stem: load_command_class("turnwise.project", path.stem).create_parser("manage.py", path.stem)
+        for path in folder.glob("[a-z]*.py")
+    }
+
+    found = {
+        name: action.help
+        for name, parser in parsers.items()
+        for action in parser._actions
+        if action.dest == "study"
+    }
+
+    assert {"bundle", "import_dialogues", "rehearse"} <= found.keys()
+    assert set(found.values()) == {REFERENCE_HELP}

@@ -119,6 +119,14 @@ KINDS = {
     Kind.WRAPPER: gettext_lazy("Wrappers and ensembles"),
     Kind.PERSON: gettext_lazy("People in a chatbot's place"),
 }
+COMMON_KINDS = {
+    "openai-chat": gettext_lazy("A chat service"),
+    "anthropic-messages": gettext_lazy("A model of Anthropic"),
+    "http": gettext_lazy("A service of your own"),
+    "huggingface-chat": gettext_lazy("A model of Hugging Face"),
+    "operator": gettext_lazy("A person (Wizard of Oz)"),
+}
+"""Titles of the adapters that most people need, by name, in the order shown."""
 ELSEWHERE = gettext_lazy("Systems elsewhere")
 _TITLES: list[str | Promise] = [*KINDS.values(), ELSEWHERE]
 PER_PAGE = 100

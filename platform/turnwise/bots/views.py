@@ -90,11 +90,23 @@ def bot(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def choose(request: HttpRequest) -> HttpResponse:
     """Choose the kind of a new bot."""
-    adapters = [REGISTRY.describe(name) for name in REGISTRY.registered_names()]
-    groups = [
-        (title, [each for each in adapters if each.kind == kind]) for kind, title in queries.KINDS.items()
+    every = {name: REGISTRY.describe(name) for name in REGISTRY.registered_names()}
+    sought = request.GET.get("find", "").strip()[:60]
+    words = sought.lower().split()
+    found = [
+        each
+        for each in every.values()
+        if all(word in f"{each.name} {each.summary}".lower() for word in words)
     ]
-    return render(request, "bots/choose.html", {"groups": groups, "broken": REGISTRY.broken_modules()})
+    groups = [(title, [each for each in found if each.kind == kind]) for kind, title in queries.KINDS.items()]
+    context = {
+        "common": [(title, every[name]) for name, title in queries.COMMON_KINDS.items() if name in every],
+        "groups": [(title, adapters) for title, adapters in groups if adapters],
+        "total": len(every),
+        "sought": sought,
+        "broken": REGISTRY.broken_modules(),
+    }
+    return render(request, "bots/choose.html", context)
 
 
 @login_required

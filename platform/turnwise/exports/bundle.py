@@ -72,6 +72,8 @@ def describe_study(study: Study) -> dict[str, Any]:
         "languages": study.languages,
         "instructions": study.instructions,
         "debriefing": study.debriefing,
+        "conducted_by": study.organization,
+        "contact": study.contact_address,
         "pay": {"amount": str(study.pay_amount), "currency": study.pay_currency},
         "expected_minutes": study.expected_minutes,
         "withdrawal_days": study.withdrawal_days,

@@ -16,6 +16,8 @@ class Installation:
 
     Attributes:
         name: its own name; "Turnwise" without one.
+        organization: who runs it; empty if unknown.
+        contact: e-mail address for questions; empty if there is none.
         has_logo: whether it has a logo of its own.
         has_imprint: whether it has an imprint.
         has_privacy_notice: whether it says what it does with personal data.
@@ -23,6 +25,8 @@ class Installation:
     """
 
     name: str
+    organization: str
+    contact: str
     has_logo: bool
     has_imprint: bool
     has_privacy_notice: bool
@@ -32,6 +36,8 @@ class Installation:
 def describe() -> Installation:
     return Installation(
         name=settings.INSTALLATION_NAME or "Turnwise",
+        organization=settings.ORGANIZATION,
+        contact=settings.CONTACT,
         has_logo=logo_file() is not None,
         has_imprint=settings.IMPRINT is not None,
         has_privacy_notice=settings.PRIVACY_NOTICE is not None,

@@ -22,7 +22,7 @@ def stored_data_of(participation: Participation) -> dict[str, Any]:
     seat = _seat(participation)
     withdrawal = getattr(participation, "withdrawal", None)
     return {
-        "study": {"title": participation.study.title, "contact": participation.study.contact},
+        "study": {"title": participation.study.title, "contact": participation.study.contact_address},
         "you": {
             "pseudonym": participation.pseudonym,
             "panel": participation.worker.panel,

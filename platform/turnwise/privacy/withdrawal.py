@@ -46,9 +46,9 @@ def why_too_late(participation: Participation, now: datetime) -> str:
     text = _("You could withdraw your texts and answers until %(day)s. They are part of the results now.") % {
         "day": date_format(until, "DATE_FORMAT")
     }
-    if participation.study.contact:
+    if participation.study.contact_address:
         text += " " + _("To ask for it anyway, write to %(contact)s.") % {
-            "contact": participation.study.contact
+            "contact": participation.study.contact_address
         }
     return text
 

@@ -6,6 +6,7 @@ meaning in docs/settings.md (a test compares the two).
 
 import json
 import os
+import re
 from pathlib import Path
 
 import dj_database_url
@@ -278,6 +279,18 @@ LOGO = _file("TURNWISE_LOGO")
 IMPRINT = _file("TURNWISE_IMPRINT")
 PRIVACY_NOTICE = _file("TURNWISE_PRIVACY_NOTICE")
 DEMO_BOT = os.environ.get("TURNWISE_DEMO_BOT", "").strip()
+
+# --- contact -----------------------------------------------------------------------------------
+# Defaults of every study that names none of its own; workers read them on the consent page.
+ORGANIZATION = os.environ.get("TURNWISE_ORGANIZATION", "").strip()
+CONTACT = os.environ.get("TURNWISE_CONTACT", "").strip()
+if CONTACT and not re.fullmatch(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+", CONTACT):
+    raise SystemExit(f"TURNWISE_CONTACT={CONTACT!r} is not an e-mail address, such as lab@example.org.")
+
+# A font with signs that DejaVu Sans lacks, for the PDF of the document for ethics boards.
+PDF_FONT = os.environ.get("TURNWISE_PDF_FONT", "").strip()
+if PDF_FONT and not os.path.isfile(PDF_FONT):
+    raise SystemExit(f"TURNWISE_PDF_FONT={PDF_FONT!r} is no file. Name a font, or unset it.")
 
 # --- pages -------------------------------------------------------------------------------------
 STATIC_URL = "static/"

@@ -60,6 +60,12 @@ class StudyIn(Schema, extra="forbid"):
     languages: list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,10}$")]] = Field(
         ["en"], min_length=1, max_length=10
     )
+    conducted_by: Annotated[str, StringConstraints(max_length=200)] = Field(
+        "", description="People or institution, for the consent page; empty: the installation's."
+    )
+    contact: Annotated[str, StringConstraints(max_length=254)] = Field(
+        "", description="E-mail address for questions of workers; empty: the installation's."
+    )
     primary_analysis: PrimaryAnalysis | None = Field(
         None, description="The primary analysis: whose labels count in the report; empty: as in the preset."
     )
@@ -159,6 +165,7 @@ def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
     study = preset.study(named)
     study.title, study.languages = sent.title, sent.languages
     study.max_reply_chars, study.max_message_chars = sent.max_reply_chars, sent.max_message_chars
+    study.conducted_by, study.contact = sent.conducted_by, sent.contact
     study.stores_reasoning = sent.stores_reasoning
     if sent.plan and not task_of(study).asks:
         raise HttpError(

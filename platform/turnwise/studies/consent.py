@@ -13,8 +13,8 @@ _STORED = """\
 What you write and answer is stored together with a random code, not with your name. Please write nothing \
 that could identify you or others."""
 _VOLUNTARY = """\
-Taking part is voluntary. You may stop at any time by closing the page. Your last page has a private link to \
-all that we have stored of you, by which you can also withdraw it."""
+Taking part is voluntary. A private link shows you all that we have stored of you, and there you can also \
+withdraw it."""
 _CHATBOTS = "Chatbots may say things that are wrong, silly or unpleasant."
 
 
@@ -84,7 +84,7 @@ In this study by [your institution] you will [what people do, in a few words]: a
 
 - {_STORED}
 - We may publish it.
-- You may stop at any time. Your last page has a private link by which you can withdraw what is stored.
+- A private link shows you what is stored, and there you can withdraw it.
 - {_CHATBOTS}
 
 Questions: [name and e-mail address].""",
@@ -148,6 +148,11 @@ def why_unfinished(text: str) -> str:
     return _("The consent text still says %(unfilled)s. Edit the study and write what is meant.") % {
         "unfilled": ", ".join(unfilled)
     }
+
+
+def why_contact_missing() -> str:
+    """Explain that a study that pays needs an address for questions, and what to do."""
+    return _("Workers are paid, and the study names no address to which they can write. Add one.")
 
 
 def why_debriefing_unfinished(text: str) -> str:

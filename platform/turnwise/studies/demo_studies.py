@@ -28,8 +28,7 @@ Your messages and answers are stored together with a random code, not with your 
 research on chatbots and may be published in anonymous form. Please do not write anything that could \
 identify you or others.
 
-The program may say things that are wrong, silly or unpleasant. Nobody reads along while you chat. You may \
-stop at any time by closing the page; what you have sent until then is kept."""
+The program may say things that are wrong, silly or unpleasant. Nobody reads along while you chat."""
 
 CONSENT_TO_READ = """\
 You will read what computer programs (chatbots) replied to people, and say which of two replies is better.
@@ -37,8 +36,7 @@ You will read what computer programs (chatbots) replied to people, and say which
 Your answers are stored together with a random code, not with your name. They are used for research on \
 chatbots and may be published in anonymous form.
 
-Some replies may be wrong, silly or unpleasant. You may stop at any time by closing the page; what you have \
-answered until then is kept."""
+Some replies may be wrong, silly or unpleasant."""
 
 
 def create_demo_studies(owner: User) -> Study | None:

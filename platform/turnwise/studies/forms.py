@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -14,6 +15,7 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.studies import consent
 from turnwise.studies.asks import AskSpec
+from turnwise.studies.consent import why_contact_missing
 from turnwise.studies.form_fields import QuestionnaireForms
 from turnwise.studies.models import Study
 from turnwise.studies.presets import presets_of
@@ -37,8 +39,8 @@ CODES = frozenset(
 PAY_PER_WORKER = {"pay_amount": _("Pay per worker, for the whole batch")}
 # Fields of every study.
 FIELDS = (
-    "title", "protocol", "languages", "instructions", "debriefing", "contact", "pay_amount", "pay_currency",
-    "hourly_target", "expected_minutes", "withdrawal_days", "retention_days",
+    "title", "protocol", "languages", "instructions", "debriefing", "conducted_by", "contact", "pay_amount",
+    "pay_currency", "hourly_target", "expected_minutes", "withdrawal_days", "retention_days",
 )  # fmt: skip
 _CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # BCP 47, as far as this platform speaks it
 _CODES = {info["name"].lower(): code for code, info in LANG_INFO.items() if "name" in info}
@@ -127,6 +129,14 @@ class StudyForm(forms.ModelForm[Study]):
             required=False,
         )
 
+    def clean(self) -> dict[str, Any]:
+        """Refuse to take the last address for questions from a study that pays and has been opened."""
+        cleaned = super().clean() or self.cleaned_data
+        pays = cleaned.get("pay_amount") and self.instance.state in (Study.State.OPEN, Study.State.PAUSED)
+        if pays and "contact" in cleaned and not (cleaned["contact"] or settings.CONTACT):
+            self.add_error("contact", why_contact_missing())
+        return cleaned
+
     def clean_languages(self) -> list[str]:
         codes = [code.strip() for code in self.cleaned_data["languages"].split(",") if code.strip()]
         if named := next((code for code in codes if code.lower() in _CODES), None):
@@ -209,6 +219,7 @@ class StudyPage:
         return {
             "form": self.form,
             "questionnaires": self.questionnaires,
+            "default_contact": settings.CONTACT,
             "consents": consent.TEMPLATES,
             "consent_texts": consent.for_script(),
         }

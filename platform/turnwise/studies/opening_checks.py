@@ -11,7 +11,7 @@ from evaluation.texts.cleaning import ENOUGH_LETTERS, contradiction
 from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.bots.trial import Greeting, greet_bots
-from turnwise.studies.consent import why_debriefing_unfinished, why_unfinished
+from turnwise.studies.consent import why_contact_missing, why_debriefing_unfinished, why_unfinished
 from turnwise.studies.models import ConsentVersion, Study
 from turnwise.studies.services import set_state
 from turnwise.studies.tasks import task_of
@@ -78,6 +78,7 @@ def _needed(study: Study, consent: ConsentVersion | None) -> list[Check]:
     return [
         done,
         _consent_check(study, consent),
+        _contact_check(study),
         *_debriefing_check(study),
         Check(_("Panels"), cannot or fine, not cannot, _("Fix the panels"), panels),
     ]
@@ -90,6 +91,17 @@ def _consent_check(study: Study, consent: ConsentVersion | None) -> Check:
     address = f"{reverse('studies:edit', args=[study.pk])}#id_consent_text"
     cure = _("Fill in the [brackets] of the consent text") if consent else _("Write the consent text")
     return Check(_("Consent"), says or agreed, not says, cure, address)
+
+
+def _contact_check(study: Study) -> Check:
+    """Check that people who are paid know to whom they can write."""
+    address = f"{reverse('studies:edit', args=[study.pk])}#id_contact"
+    if contact := study.contact_address:
+        return Check(_("Contact"), _("Workers can write to %(address)s.") % {"address": contact}, True)
+    if study.pay_amount and not study.rehearsal_of_id:
+        return Check(_("Contact"), why_contact_missing(), False, _("Add an address for questions"), address)
+    says = _("Workers find no address to which they can write. A study that pays needs one.")
+    return Check(_("Contact"), says, False)
 
 
 def _script_checks(study: Study, consent: ConsentVersion | None) -> list[Check]:

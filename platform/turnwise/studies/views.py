@@ -130,6 +130,7 @@ def opening(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
         "checks": found,
         "obstacle": obstacle_among(found),
         "bots": task_of(study).bots_to_try(study),
+        "has_workers": task_of(study).has_workers,
         "tried": told,
         "none_answers": bool(told) and not any(each.answered for each in told),
     }

@@ -31,6 +31,7 @@ def filled(**changed: str) -> dict[str, str]:
         "languages": "en",
         "consent_text": "You talk with a person.",
         "pay_amount": "2.00",
+        "contact": "lab@example.org",
         "pay_currency": "EUR",
         "expected_minutes": "10",
         "min_turns": "4",

@@ -411,7 +411,8 @@ def test_a_writing_study_is_made_in_its_form_and_opened(
 ) -> None:
     version, client = make_version(4), sign_in(rex)
     form = {
-        "title": "Answers", "languages": "en", "consent_text": "You write.", "pay_amount": "1",
+        "title": "Answers", "languages": "en", "consent_text": "You write.", "contact": "lab@example.org",
+        "pay_amount": "1",
         "pay_currency": "EUR", "expected_minutes": "5", "writing-context_version": str(version.pk),
         "writing-responses_per_context": "2", "writing-batch_size": "4",
     }  # fmt: skip
@@ -435,7 +436,8 @@ def test_a_writing_study_takes_no_set_of_others(
     make_version: MakeVersion, mallory: User, sign_in: SignIn
 ) -> None:
     form = {
-        "title": "Answers", "languages": "en", "consent_text": "You write.", "pay_amount": "1",
+        "title": "Answers", "languages": "en", "consent_text": "You write.", "contact": "lab@example.org",
+        "pay_amount": "1",
         "pay_currency": "EUR", "expected_minutes": "5", "writing-responses_per_context": "2",
         "writing-context_version": str(make_version(1).pk), "writing-batch_size": "4",
     }  # fmt: skip

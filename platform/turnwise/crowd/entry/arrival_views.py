@@ -126,6 +126,7 @@ def _re_entry_page(
     version = study.consent_versions.last()
     context = {
         "study": study,
+        "task": work_of(study),
         "after": participation.number,
         "arrival": sign_arrival(arrival, study) if arrival else "",
         "consent": version if version != participation.consent else None,

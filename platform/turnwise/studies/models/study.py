@@ -24,6 +24,7 @@ from turnwise.studies.models.choices import (
     refuse_unknown_protocol,
 )
 from turnwise.studies.models.reply_settings import ReplySettings
+from turnwise.studies.models.responsibility import Responsibility
 from turnwise.studies.task_keys import first_key, refuse_unknown
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def entry_code() -> str:
 LONGEST_TAG, MOST_TAGS = 30, 10
 
 
-class Study(ReplySettings):
+class Study(Responsibility, ReplySettings):
     """A study: its protocol, its texts, its pay and its state."""
 
     class State(models.TextChoices):
@@ -287,11 +288,6 @@ class Study(ReplySettings):
             "How long after the end of somebody's part their panel id, and everything else by which they "
             "could be found again, are erased, once they are paid. Later it can be made shorter, not longer."
         ),
-    )
-    contact = models.EmailField(
-        blank=True,
-        verbose_name=_("address for questions"),
-        help_text=_("Workers see it on the consent page, at the end, and wherever somebody is turned away."),
     )
     closed_to_workers_of = models.ManyToManyField(
         "self",

@@ -1,0 +1,156 @@
+"""The document about a study for an ethics board, made of what the study declares and what its pages say."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth.models import AnonymousUser
+from django.template.loader import render_to_string
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evaluation.questions import Question
+from turnwise.accounts.models import User
+from turnwise.crowd.entry.worker_views import instructions_context
+from turnwise.crowd.languages import ENGLISH, catalog_of
+from turnwise.crowd.panels import panel_of, panels_of
+from turnwise.crowd.worker_task import work_of
+from turnwise.live.markdown import as_html
+from turnwise.privacy.ethics.blocks import Block, Kind, Section, blocks_of_fragment, blocks_of_page
+from turnwise.privacy.ethics.data_flow import data_flow, retention
+from turnwise.questions.question_sets import question_set
+from turnwise.studies.models import Ask, ConsentVersion, Study
+from turnwise.studies.presets import presets_of
+from turnwise.studies.tasks import task_of
+
+
+@dataclass(frozen=True, slots=True)
+class EthicsDocument:
+    """The document about a study.
+
+    Attributes:
+        title: title of the study.
+        made_at: when the document was made.
+        sections: its parts in order.
+    """
+
+    title: str
+    made_at: datetime
+    sections: list[Section]
+
+
+def ethics_document(study: Study, reader: User | AnonymousUser) -> EthicsDocument:
+    """Describe the study for an ethics board, as far as this person may see its bots' services."""
+    language = study.languages[0] if study.languages else ENGLISH
+    sections = [
+        Section(_("The study"), [*_protocol(study)]),
+        Section(_("Before consent, as participants read it"), _consent_page(study, language)),
+        Section(_("Instructions, as participants read them"), _instructions(study, language)),
+        Section(_("Questions, as asked"), [*_questions(study, language)]),
+        *_debriefing(study),
+        Section(_("Data flow"), [*data_flow(study, reader)]),
+        Section(_("How long data are kept"), [*retention(study)]),
+    ]
+    return EthicsDocument(study.title, timezone.now(), sections)
+
+
+def _fact(term: str, text: object) -> Block:
+    return Block(Kind.FACT, str(text), term)
+
+
+def _protocol(study: Study) -> Iterator[Block]:
+    """Who conducts the study, what people do, and how they are recruited and paid."""
+    task = task_of(study)
+    unnamed = _("Not named yet.")
+    yield _fact(_("Conducted by"), study.organization or unnamed)
+    yield _fact(_("Contact for questions"), study.contact_address or unnamed)
+    yield _fact(_("State"), study.get_state_display())
+    yield _fact(_("What people do"), task.title)
+    titles = [each.title for each in presets_of(task) if study.protocol and each.protocol == study.protocol]
+    if titles:
+        yield _fact(_("Published protocol"), titles[0])
+    yield _fact(_("Languages"), study.language_names)
+    yield _fact(_("Recruited through"), ", ".join(str(panel_of(each).title) for each in panels_of(study)))
+    yield _fact(_("Pay"), study.pay or _("Participants are not paid."))
+    minutes = study.expected_minutes
+    yield _fact(_("Expected time"), ngettext("%(n)d minute", "%(n)d minutes", minutes) % {"n": minutes})
+    yield _fact(_("Taking part again"), study.get_re_entry_display())
+    yield from _conditions(study)
+
+
+def _conditions(study: Study) -> Iterator[Block]:
+    """Conditions of the work and of the analysis."""
+    task = task_of(study)
+    if task.has_conversations:
+        turns = {"least": study.min_turns, "most": study.max_turns}
+        yield _fact(_("Length of a conversation"), _("%(least)d to %(most)d messages") % turns)
+    if bots := task.bots_to_try(study):
+        yield _fact(_("Chatbots"), ", ".join(each.title for each in bots))
+        hidden, shown = _("Participants do not learn which."), _("Participants see its name.")
+        yield _fact(_("Name of the chatbot"), hidden if study.blind else shown)
+    if any(each.is_operated for each in bots):
+        yield _fact(_("Deception"), _("A person answers in place of a chatbot."))
+    for limit, term in (
+        (study.message_minutes, _("Minutes for each step")),
+        (study.session_minutes, _("Minutes for all of the work")),
+    ):
+        if limit:
+            yield _fact(term, limit)
+    if task.asks:
+        yield _fact(_("Primary analysis"), study.get_primary_analysis_display())
+    if study.exclusion_rules:
+        yield _fact(_("Rules of exclusion"), study.exclusion_rules)
+
+
+def _consent_page(study: Study, language: str) -> list[Block]:
+    """The page on which participants agree, with the newest version of the consent text."""
+    missing = _("There is no consent text yet.")
+    consent = study.consent_versions.last() or ConsentVersion(number=1, text=missing)
+    staged = {"address": "", "next": "", "leave": "", "wishes": {}}
+    with translation.override(catalog_of(language) or ENGLISH):
+        context = {"study": study, "task": work_of(study), "consent": consent, "staged": staged}
+        return blocks_of_page(render_to_string("crowd/welcome.html", context))
+
+
+def _instructions(study: Study, language: str) -> list[Block]:
+    with translation.override(catalog_of(language) or ENGLISH):
+        context = instructions_context(study) | {"resume_code": "", "started": False, "begin": ""}
+        return blocks_of_page(render_to_string(work_of(study).instructions, context))
+
+
+def _debriefing(study: Study) -> list[Section]:
+    if not study.debriefing:
+        return []
+    return [Section(_("Debriefing, on the last page"), blocks_of_fragment(as_html(study.debriefing)))]
+
+
+def _questions(study: Study, language: str) -> Iterator[Block]:
+    """Every question with its answers, in the study's first language."""
+    asks = study.every_ask
+    if not asks:
+        yield Block(Kind.TEXT, _("No questions are asked."))
+    for ask in asks:
+        yield Block(Kind.HEADING, _ask_title(ask))
+        for number, question in enumerate(question_set(ask.question_set).in_language(language).questions, 1):
+            yield from _question(number, question)
+
+
+def _ask_title(ask: Ask) -> str:
+    optional = "" if ask.required else f" ({_('optional')})"
+    return f"{ask}{optional}"
+
+
+def _question(number: int, question: Question) -> Iterator[Block]:
+    yield Block(Kind.TEXT, f"{number}. {question.wording}")
+    if question.help:
+        yield Block(Kind.TEXT, question.help)
+    if scale := question.scale:
+        ends = {"low": scale.low, "low_caption": scale.low_caption, "high": scale.high}
+        ends |= {"high_caption": scale.high_caption}
+        yield Block(Kind.ITEM, _("%(low)d (%(low_caption)s) to %(high)d (%(high_caption)s)") % ends)
+        return
+    if not question.choices:
+        yield Block(Kind.ITEM, _("Free text, up to %(n)d characters") % {"n": question.longest})
+    for choice in question.choices:
+        yield Block(Kind.ITEM, ": ".join(filter(None, (choice.label, choice.hint))))
