@@ -46,6 +46,6 @@ def with_pictures(
         cursor.execute(_OF_SLOTS, [batch_id, [item["key"] for item in items]])
         for key, side, position, picture, width, height in cursor.fetchall():
             info: PictureInfo = {"id": picture, "width": width, "height": height}
-            place = {"side": side, "position": position}
-            found.setdefault(key, []).append(place | shown_picture(info, participation_id))
+            shown = shown_picture(info, participation_id)
+            found.setdefault(key, []).append({"side": side, "position": position, **shown})
     return [item | ({"pictures": found[item["key"]]} if item["key"] in found else {}) for item in items]
