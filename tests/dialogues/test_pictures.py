@@ -14,13 +14,20 @@ from django.utils import timezone
 from chatbots.base import Bot, BotConfiguration, Context
 from chatbots.registry import REGISTRY
 from chatbots.replies import Response
-from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue
+from tests.conftest import MakeMeeting, MakeStudy, OpenTab, Tab, session_cookie, start_dialogue
 from tests.pictures import bomb, browser_of, picture, upload
+from tests.tasks.two_people.conftest import come
 from turnwise.bots.models import Bot as BotRow
+from turnwise.crowd.entry.sessions import COOKIE
+from turnwise.crowd.models import Worker
 from turnwise.dialogues import picture_files
 from turnwise.dialogues.models import Dialogue, MessagePicture, Picture, Turn
 from turnwise.dialogues.pictures import MOST_UNSENT, remove_unsent
+from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.live.frames import Frame
+from turnwise.privacy.withdrawal import withdraw
+from turnwise.studies.models import Study
+from turnwise.studies.opening_checks import checks
 from turnwise.studies.services import OPENED, save_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -287,3 +294,58 @@ def test_the_setting_is_fixed_once_a_study_is_open(make_study: MakeStudy, rex: A
         save_study(study, owner=rex, consent_text="You talk to a machine.", targets={})
 
     assert refused.value.message_dict == {"takes_pictures": [OPENED]}
+
+
+async def test_two_people_see_it_each_by_their_own_address_until_one_withdraws(
+    make_meeting: MakeMeeting, open_tab: OpenTab
+) -> None:
+    dialogue, workers, participations = await sync_to_async(
+        lambda: two_talk(make_meeting(takes_pictures=True))
+    )()
+    first, second = [await open_tab(dialogue, worker=worker) for worker in workers]
+    key = (await uploaded(dialogue, picture(), client=await sync_to_async(client_of)(workers[0]))).json()[
+        "key"
+    ]
+
+    await first.send(type="turn", key=str(uuid4()), text="Look", picture=key)
+    own = (await first.receive("turn_saved"))["turn"]["picture"]["address"]
+    partners = (await second.receive("partner_turn"))["turn"]["picture"]["address"]
+
+    get = sync_to_async(lambda worker, address: client_of(worker).get(address).status_code)
+    assert [await get(workers[0], own), await get(workers[1], partners)] == [200, 200]
+    assert [await get(workers[0], partners), await get(workers[1], own)] == [404, 404]
+    await sync_to_async(withdraw)(participations[0])
+    assert await Dialogue.objects.filter(pk=dialogue.pk).aexists()
+    assert await get(workers[1], partners) == 404
+    assert not await Picture.objects.aexists()
+    assert not await MessagePicture.objects.aexists()
+
+
+def two_talk(study: Study) -> tuple[Dialogue, list[Worker], list[int]]:
+    """A new conversation of two people, with their workers and participations, who speaks first first."""
+    first, second = come(study), come(study)
+    occupants = SeatOccupant(assignment=first), SeatOccupant(assignment=second)
+    made = create_dialogue(study, *occupants, now=timezone.now())
+    dialogue = Dialogue.objects.select_related("study").get(pk=made.pk)
+    workers = [each.participation.worker for each in (first, second)]
+    return dialogue, workers, [each.participation_id for each in (first, second)]
+
+
+def client_of(worker: Worker) -> Client:
+    client = Client()
+    client.cookies[COOKIE] = session_cookie(worker)
+    return client
+
+
+def test_the_page_before_opening_names_bots_that_see_no_pictures(make_study: MakeStudy) -> None:
+    study = make_study({"seer": 5, "reader": 5}, takes_pictures=True)
+    without = make_study({"other": 5})
+    BotRow.objects.filter(name="seer").update(adapter="seeing", configuration={"sees": True})
+    found = [each for each in checks(study) if each.title == "Pictures"]
+
+    assert [each.holds for each in found] == [False]
+    assert "these bots get the text alone: Reader." in found[0].says
+    assert not found[0].cure  # it may open all the same
+    assert not [each for each in checks(without) if each.title == "Pictures"]
+    BotRow.objects.filter(name="reader").update(adapter="seeing", configuration={"sees": True})
+    assert [each.holds for each in checks(study) if each.title == "Pictures"] == [True]
