@@ -5,12 +5,17 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.test import Client
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit, Visitor
-from tests.conftest import MakeStudy
+from tests.conftest import MakeQueue, MakeStudy
+from tests.exports.test_pictures import sent
 from tests.pictures import bomb, picture
-from turnwise.dialogues.models import MessagePicture, Picture, Turn
+from tests.planted import talked
+from turnwise.accounts.models import User
+from turnwise.dialogues.models import Dialogue, MessagePicture, Picture, Turn
+from turnwise.judging.items import subjects
 from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -177,3 +182,35 @@ async def test_another_tab_shows_the_picture_at_once(wanda: Visitor, make_study:
     await wanda.say("For both")
 
     await expect(other.page.locator(".turn--human .turn__picture img")).to_be_visible()
+
+
+async def test_raters_and_the_team_see_the_picture_beside_its_message(
+    wanda: Visitor, make_study: MakeStudy, make_queue: MakeQueue, rex: User
+) -> None:
+    def judged() -> tuple[Study, Dialogue]:
+        dialogue = talked(make_study(min_turns=2, takes_pictures=True), [(True, True)])
+        sent(dialogue)
+        readers = make_queue()
+        subjects.add_turns(readers, dialogue.study, language="en")
+        return readers, dialogue
+
+    readers, dialogue = await sync_to_async(judged)()
+    page = wanda.page
+    await wanda.go(readers.get_entry_url())
+    await page.get_by_label("I agree to take part").check()
+    await page.get_by_role("button", name="Continue").click()
+    await page.get_by_role("button", name="Start judging").click()
+    shown = page.locator(".turn__picture img")
+
+    await expect(shown).to_be_visible()
+    assert await shown.evaluate("(image) => image.complete && image.naturalWidth") == 64
+    assert await wanda.flaws_at(1280, 320) == []
+
+    client = Client()
+    await sync_to_async(client.force_login)(rex)
+    session = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": wanda.site}
+    await page.context.add_cookies([session])  # type: ignore[list-item]
+    await wanda.go(f"/dialogues/{dialogue.public_id}/")
+    await expect(shown).to_be_visible()
+    assert await shown.evaluate("(image) => image.complete && image.naturalWidth") == 64
+    assert await wanda.flaws_at(1280, 320) == []
