@@ -18,6 +18,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from chatbots.pictures import Picture
 from chatbots.rate_limit_queues import RateLimitQueue
 from chatbots.replies import Failure, Response
 
@@ -38,10 +39,12 @@ class Turn:
     Attributes:
         speaker: its author.
         text: its text. May be empty or only emoji; bots must accept both.
+        picture: a picture that was sent with the text. Bots that see none answer the text alone.
     """
 
     speaker: Speaker
     text: str
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +275,11 @@ class Bot(ABC):
     @classmethod
     def draws(cls, configuration: BotConfiguration) -> bool:
         """True if the bot samples and ranks with this configuration, and follows `Context.drawing`."""
+        return False
+
+    @classmethod
+    def sees_pictures(cls, configuration: BotConfiguration) -> bool:
+        """True if the bot takes in pictures of turns with this configuration. Others get the texts alone."""
         return False
 
     @property

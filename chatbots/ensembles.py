@@ -126,6 +126,14 @@ class EnsembleBot(ContinuousBot):
         ]
         return sum(filter(None, estimates)) or None
 
+    @classmethod
+    def sees_pictures(cls, configuration: BotConfiguration) -> bool:
+        """True if a member takes in pictures."""
+        assert isinstance(configuration, EnsembleConfiguration)
+        return any(
+            REGISTRY.bot_class(each.adapter).sees_pictures(each.configuration) for each in configuration.bots
+        )
+
     @property
     def max_batch(self) -> int:
         """Number of dialogues that are answered at the same time."""

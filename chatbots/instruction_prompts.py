@@ -5,27 +5,37 @@ the system prompt.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from pydantic import Field
 
 from chatbots.base import Context, Passage, Speaker, Turn
+from chatbots.pictures import Picture
 from chatbots.prompt_variables import VARIABLES, filled, variables_in
 
 
 class Message(TypedDict):
-    """One message in the form of chat completions and chat templates."""
+    """One message in the form of chat completions and chat templates.
+
+    Messages have pictures only for callers that ask for them.
+    """
 
     role: str
     content: str
+    pictures: NotRequired[list[Picture]]
 
 
-def messages_of(turns: Sequence[Turn], system: str = "") -> list[Message]:
-    """Convert turns to messages: the system prompt, then the bot as assistant and its partner as user."""
-    return _with_system(system, map(_message, turns))
+def messages_of(turns: Sequence[Turn], system: str = "", *, pictures: bool = False) -> list[Message]:
+    """Convert turns to messages: the system prompt, then the bot as assistant and its partner as user.
+
+    With `pictures`, the messages of turns with a picture have it, too.
+    """
+    return _with_system(system, [_message(turn, pictures=pictures) for turn in turns])
 
 
-def alternating_messages_of(turns: Sequence[Turn], system: str = "") -> list[Message]:
+def alternating_messages_of(
+    turns: Sequence[Turn], system: str = "", *, pictures: bool = False
+) -> list[Message]:
     """Convert turns for models that require user and assistant in turns, the user first.
 
     An opening of the bot is left out; consecutive turns of one speaker become one of several lines. If only
@@ -33,9 +43,11 @@ def alternating_messages_of(turns: Sequence[Turn], system: str = "") -> list[Mes
     """
     messages: list[Message] = []
     for turn in turns:
-        message = _message(turn)
+        message = _message(turn, pictures=pictures)
         if messages and messages[-1]["role"] == message["role"]:
             messages[-1]["content"] += f"\n{message['content']}"
+            if added := message.get("pictures"):
+                messages[-1]["pictures"] = [*messages[-1].get("pictures", []), *added]
         elif messages or turn.speaker is Speaker.HUMAN:
             messages.append(message)
     if not messages:
@@ -48,8 +60,11 @@ def newest_turns(context: Context, most: int | None) -> tuple[Turn, ...]:
     return context.turns if most is None else context.turns[-most:]
 
 
-def _message(turn: Turn) -> Message:
-    return {"role": "user" if turn.speaker is Speaker.HUMAN else "assistant", "content": turn.text}
+def _message(turn: Turn, *, pictures: bool) -> Message:
+    role = "user" if turn.speaker is Speaker.HUMAN else "assistant"
+    if pictures and turn.picture and turn.speaker is Speaker.HUMAN:
+        return {"role": role, "content": turn.text, "pictures": [turn.picture]}
+    return {"role": role, "content": turn.text}
 
 
 def _with_system(system: str, messages: Iterable[Message]) -> list[Message]:

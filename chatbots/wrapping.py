@@ -122,6 +122,13 @@ class WrapperBot(Bot):
         inner = configuration.bot
         return REGISTRY.bot_class(inner.adapter).draws(inner.configuration)
 
+    @classmethod
+    def sees_pictures(cls, configuration: BotConfiguration) -> bool:
+        """True if the inner bot takes in pictures."""
+        assert isinstance(configuration, WrapperConfiguration)
+        inner = configuration.bot
+        return REGISTRY.bot_class(inner.adapter).sees_pictures(inner.configuration)
+
     @property
     def max_batch(self) -> int:
         """Batch size of the inner bot."""

@@ -4,12 +4,13 @@ Source: docs.anthropic.com/en/api/messages and /messages-streaming: content bloc
 events message_start, content_block_start, content_block_delta, message_delta, message_stop and error.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
 
 from chatbots.base import Context
+from chatbots.pictures import Picture
 from chatbots.registry import register
 from chatbots.replies import ReplyOutcome, Usage
 from chatbots.services.bot import ServiceURL
@@ -86,6 +87,15 @@ class AnthropicMessagesBot(ChatServiceBot):
     def reader(self) -> "MessageReader":
         """Create the reader of an answer."""
         return MessageReader(self.name, self.url)
+
+    def picture_fields(self, text: str, pictures: Sequence[Picture]) -> dict[str, Any]:
+        """Build image blocks, then the text."""
+        sources = [
+            {"type": "base64", "media_type": picture.media_type, "data": picture.base64}
+            for picture in pictures
+        ]
+        images = [{"type": "image", "source": source} for source in sources]
+        return {"content": [*images, {"type": "text", "text": text}]}
 
     def content(self, context: Context, stream: object) -> dict[str, Any]:
         """Build the JSON of a request."""

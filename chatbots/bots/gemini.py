@@ -11,6 +11,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from chatbots.base import Context, seed_of
+from chatbots.instruction_prompts import Message
 from chatbots.registry import register
 from chatbots.replies import ReplyOutcome, Usage
 from chatbots.services.bot import ServiceURL
@@ -113,9 +114,17 @@ class GeminiBot(ChatServiceBot):
     def _contents(self, context: Context) -> list[dict[str, Any]]:
         roles = {"user": "user", "assistant": "model"}
         return [
-            {"role": roles[message["role"]], "parts": [{"text": message["content"]}]}
-            for message in self.messages(context)
+            {"role": roles[message["role"]], "parts": [*_images(message), {"text": message["content"]}]}
+            for message in self.messages_with_pictures(context)
         ]
+
+
+def _images(message: Message) -> list[dict[str, Any]]:
+    """Build the parts of a message's pictures."""
+    return [
+        {"inlineData": {"mimeType": picture.media_type, "data": picture.base64}}
+        for picture in message.get("pictures", [])
+    ]
 
 
 class GeminiReader(ReplyReader):

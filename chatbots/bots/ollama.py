@@ -4,12 +4,13 @@ Source: docs.ollama.com/api/chat: /api/chat answers JSON lines with `message.con
 `done_reason`, `prompt_eval_count` and `eval_count`; /api/tags lists the models.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
 from chatbots.base import Context, seed_of
+from chatbots.pictures import Picture
 from chatbots.registry import register
 from chatbots.replies import ReplyOutcome, Usage
 from chatbots.services.bot import ServiceURL
@@ -58,6 +59,10 @@ class OllamaBot(ChatServiceBot):
     def reader(self) -> "OllamaReader":
         """Create the reader of an answer."""
         return OllamaReader(self.name, self.url)
+
+    def picture_fields(self, text: str, pictures: Sequence[Picture]) -> dict[str, Any]:
+        """Build the list of images beside the text."""
+        return {"content": text, "images": [picture.base64 for picture in pictures]}
 
     def content(self, context: Context, stream: object) -> dict[str, Any]:
         """Build the JSON of a request."""

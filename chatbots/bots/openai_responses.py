@@ -5,13 +5,14 @@ types message, reasoning and function_call, parts of the types output_text and r
 `incomplete_details`, `usage`; events named response.….
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
 
 from chatbots.base import Context
 from chatbots.errors import ServiceError
+from chatbots.pictures import Picture
 from chatbots.registry import register
 from chatbots.replies import ReplyOutcome, Usage
 from chatbots.services.bot import ServiceURL
@@ -61,6 +62,11 @@ class OpenAIResponsesBot(ChatServiceBot):
     def reader(self) -> "ResponsesReader":
         """Create the reader of an answer."""
         return ResponsesReader(self.name, self.url)
+
+    def picture_fields(self, text: str, pictures: Sequence[Picture]) -> dict[str, Any]:
+        """Build image parts, then the text."""
+        images = [{"type": "input_image", "image_url": picture.data_url} for picture in pictures]
+        return {"content": [*images, {"type": "input_text", "text": text}]}
 
     def content(self, context: Context, stream: object) -> dict[str, Any]:
         """Build the JSON of a request."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from chatbots.base import Context, Speaker, Turn
+from chatbots.base import BotConfiguration, Context, Speaker, Turn
 from chatbots.instruction_prompts import (
     Message,
     alternating_messages_of,
@@ -15,6 +15,7 @@ from chatbots.instruction_prompts import (
     newest_turns,
     system_of,
 )
+from chatbots.pictures import Picture
 from chatbots.replies import Response
 from chatbots.services.answering import Show
 from chatbots.services.bot import ServiceBot, ServiceConfiguration
@@ -31,6 +32,7 @@ STREAM_REFUSALS = frozenset({400, 404, 405, 406, 415, 422, 501})
 
 CHARS_PER_TOKEN = 4
 TOKENS_OF_REPLY = 300
+TOKENS_OF_PICTURE = 1600
 """Estimates for the rate limit, until the service reports the usage."""
 
 _STREAM = re.compile(rb"(?i)\bstream")
@@ -81,6 +83,12 @@ class ChatServiceBot(ServiceBot):
         except BaseException:
             self.close()
             raise
+
+    @classmethod
+    def sees_pictures(cls, configuration: BotConfiguration) -> bool:
+        """As configured."""
+        assert isinstance(configuration, ChatConfiguration)
+        return configuration.pictures
 
     # --- what a service decides ---
 
@@ -140,10 +148,28 @@ class ChatServiceBot(ServiceBot):
         settings = self.configuration
         return system_of(settings.system, context, settings.material, settings.material_sentences)
 
-    def messages(self, context: Context, system: str = "") -> list[Message]:
+    def messages(self, context: Context, system: str = "") -> list[dict[str, Any]]:
         """Convert the newest turns to messages, the system prompt first unless it is empty."""
+        return [self._in_parts(message) for message in self.messages_with_pictures(context, system)]
+
+    def messages_with_pictures(self, context: Context, system: str = "") -> list[Message]:
+        """Convert the newest turns to messages whose pictures are beside their texts."""
         build = alternating_messages_of if self.must_alternate else messages_of
-        return build(newest_turns(context, self.configuration.history), system)
+        settings = self.configuration
+        return build(newest_turns(context, settings.history), system, pictures=settings.pictures)
+
+    def picture_fields(self, text: str, pictures: Sequence[Picture]) -> dict[str, Any]:
+        """Build the fields of a message with pictures, in the service's form; the text comes last.
+
+        Chat completions as OpenAI defined them, unless overridden.
+        """
+        shown = [{"type": "image_url", "image_url": {"url": picture.data_url}} for picture in pictures]
+        return {"content": [*shown, {"type": "text", "text": text}]}
+
+    def _in_parts(self, message: Message) -> dict[str, Any]:
+        pictures = message.get("pictures", [])
+        fields = self.picture_fields(message["content"], pictures) if pictures else {}
+        return {"role": message["role"], "content": message["content"], **fields}
 
     # --- exchange ---
 
@@ -230,7 +256,7 @@ class ChatServiceBot(ServiceBot):
             query=self.configuration.query,
             headers=self._headers(accept),
             content=content,
-            tokens=self._expected_tokens(content),
+            tokens=self._expected_tokens(content, context),
         )
         reception = Reception(self.reader(), _show_nothing if self._holds_text else show)
         parser = self.stream_body(url) if mode else WholeBody(url)
@@ -241,11 +267,15 @@ class ChatServiceBot(ServiceBot):
         await self._settle(request, response)
         return response
 
-    def _expected_tokens(self, content: Mapping[str, Any]) -> float:
+    def _expected_tokens(self, content: Mapping[str, Any], context: Context) -> float:
         """Estimate the tokens of a request and its reply, for the rate limit."""
         if not self.tokens_per_minute:
             return 0.0
-        prompt = len(json.dumps(content, ensure_ascii=False)) / CHARS_PER_TOKEN
+        turns = newest_turns(context, self.configuration.history) if self.configuration.pictures else ()
+        pictures = [turn.picture for turn in turns if turn.picture and turn.speaker is Speaker.HUMAN]
+        encoded = sum(len(picture.base64) for picture in pictures)
+        texts = len(json.dumps(content, ensure_ascii=False)) - encoded
+        prompt = texts / CHARS_PER_TOKEN + TOKENS_OF_PICTURE * len(pictures)
         return prompt + (self.configuration.most_tokens or TOKENS_OF_REPLY)
 
     async def _settle(self, request: Request, response: Response) -> None:

@@ -78,6 +78,12 @@ class ChatConfiguration(ServiceConfiguration):
     )
     material: str = material_field()
     material_sentences: int | None = sentences_field(None)
+    pictures: bool = Field(
+        False,
+        title="Send pictures",
+        description="Whether the model sees pictures that people send with their messages, in studies that "
+        "allow it. A model that takes none would refuse them.",
+    )
     history: int | None = Field(
         None, ge=1, title="Turns sent", description="Only so many newest turns are sent; empty for all."
     )

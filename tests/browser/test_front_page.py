@@ -39,7 +39,9 @@ async def test_a_stranger_talks_and_judges_by_keyboard(visit: Visit) -> None:
         await expect(page.get_by_role("group")).to_have_count(0)
         await expect(box).to_be_focused()
     # Three of four replies made sense, one of four was specific.
-    await expect(result).to_have_text("Sensible 75\u00a0%, specific 25\u00a0%: their mean, SSA, is 50\u00a0%.")
+    await expect(result).to_have_text(
+        "Sensible 75\u00a0%, specific 25\u00a0%: their mean, SSA, is 50\u00a0%."
+    )
     assert await visitor.flaws_at(1280, 320) == []
 
     await box.fill("Bye")

@@ -42,7 +42,8 @@ from turnwise.bots.services import register_bot
 from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.models import PanelAct, Participation, StudyPanel, Waiting
 from turnwise.crowd.places.assignment import admit, assign
-from turnwise.dialogues.models import Turn
+from turnwise.dialogues.models import Picture, Turn
+from turnwise.dialogues.pictures import address_for
 from turnwise.judging.models import Item
 from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
@@ -156,6 +157,9 @@ RULES = {
     "responses:cancel": OWNER,
     "responses:retry": OWNER,
     "labels": OWNER,
+    "dialogues:upload": PUBLIC,  # by a participant's cookie
+    "dialogues:picture": PUBLIC,  # by a signed address and a participant's cookie
+    "dialogues:staff_picture": OWNER,
     "transcripts": OWNER,
     "acceptance": OWNER,
     "judging": OWNER,
@@ -301,6 +305,10 @@ def things(
     }
     run = make_run(version, "Alpha")
     known = make_base(owner=rex)
+    picture = Picture.objects.create(
+        seat=dialogue.seats.get(worker__isnull=False), sha256="0" * 64, media_type="image/png", width=1,
+        height=1, content=b"x", uploaded_at=timezone.now(),
+    )  # fmt: skip
     audit = start(bot, by=rex)
     sweep = Sweep.objects.create(bot=bot, context_version=version, owner=rex, seed=1)
     asked = create_set(TONE, owner=rex)
@@ -348,6 +356,7 @@ def things(
         "judging": {"pk": queue.pk, "key": item.key, "name": bot.name},
         "judging_task:both_groups": {"pk": queue.pk, "other": second_group},
         "judging_task:both_groups_csv": {"pk": queue.pk, "other": second_group},
+        "dialogues": {"pk": picture.pk, "token": address_for(picture.pk, taking_part.pk).split("/")[-2]},
         "quality:qualification": {"pk": qualification.pk},
         "quality:delete": {"pk": qualification.pk},
         "quality:undo": {"decision": kept.pk},

@@ -199,7 +199,12 @@ def test_the_analysis_is_declared_by_the_api(rex: User) -> None:
     assert {name: getattr(study, name) for name in plan} == plan
 
 
-TALK = {"reply_display": "fixed_pace", "reply_pace": 45, "may_stop_replies": True}
+TALK = {
+    "reply_display": "fixed_pace",
+    "reply_pace": 45,
+    "may_stop_replies": True,
+    "takes_pictures": True,
+}
 
 
 def test_how_replies_appear_is_chosen_by_the_api_and_in_the_bundle(rex: User) -> None:
@@ -211,6 +216,7 @@ def test_how_replies_appear_is_chosen_by_the_api_and_in_the_bundle(rex: User) ->
     assert task_of(study).protocol(study)["Replies appear"] == (
         "At the same pace for all bots, 45 characters per second; workers can stop them"
     )
+    assert task_of(study).protocol(study)["Pictures"] == "people may send one with a message"
 
 
 @pytest.mark.parametrize(

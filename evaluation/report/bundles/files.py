@@ -36,6 +36,7 @@ _LATER = {
     "ask",
     "reply_version",
     "reply_versions",
+    "picture",
 }
 """Columns that older bundles lack."""
 _TYPES: dict[Kind, type] = {

@@ -78,6 +78,11 @@ TURNS = Table(
         Column("pasted", Kind.INTEGER, "characters that came in by pasting, where the study notes that"),
         Column("typing_ms", Kind.INTEGER, "time of typing without pauses, in milliseconds, likewise"),
         *VERSIONS,
+        Column(
+            "picture",
+            Kind.TEXT,
+            "file of the picture that was sent with a message; `erased` if it was erased; empty for none",
+        ),
     ),
 )
 

@@ -192,6 +192,15 @@ def can_sample(bot: Bot) -> bool:
         return False
 
 
+def sees_pictures(bot: Bot) -> bool:
+    """True if the bot takes in pictures that people send; others get the texts alone."""
+    try:
+        configuration = composition.configuration_of(bot.adapter, bot.configuration)
+        return REGISTRY.bot_class(bot.adapter).sees_pictures(configuration)
+    except ChatbotError:  # an adapter that is gone, or one that takes its settings no more
+        return False
+
+
 def bot_status(bot: Bot) -> BotStatus:
     """Status of a bot; one registered or changed moments ago counts as loading."""
     status = _status(bot, presence.bot_states([bot.name] if bot.active else []))

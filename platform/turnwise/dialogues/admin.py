@@ -1,4 +1,6 @@
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from turnwise.accounts.admin import ViewOnly
 from turnwise.dialogues.models import (
@@ -6,7 +8,9 @@ from turnwise.dialogues.models import (
     Dialogue,
     Fault,
     Material,
+    MessagePicture,
     OperatorReply,
+    Picture,
     ReadingSet,
     ReplyVersion,
     Seat,
@@ -40,6 +44,25 @@ class TurnAdmin(ViewOnly, admin.ModelAdmin[Turn]):
 class ReplyVersionAdmin(ViewOnly, admin.ModelAdmin[ReplyVersion]):
     list_display = ("turn", "number", "is_kept", "text", "latency_ms")
     raw_id_fields = ("turn", "bot_version")
+
+
+@admin.register(Picture)
+class PictureAdmin(ViewOnly, admin.ModelAdmin[Picture]):
+    """Uploads without their content."""
+
+    list_display = ("file_name", "seat", "width", "height", "uploaded_at")
+    list_select_related = ("seat__bot", "seat__worker")
+    exclude = ("content",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Picture]:
+        """Leave out the content, which may be large."""
+        return super().get_queryset(request).defer("content")
+
+
+@admin.register(MessagePicture)
+class MessagePictureAdmin(ViewOnly, admin.ModelAdmin[MessagePicture]):
+    list_display = ("turn", "picture")
+    raw_id_fields = ("turn", "picture")
 
 
 @admin.register(Fault)

@@ -26,7 +26,9 @@ from chatbots.replies import ReplyOutcome, Response
 from turnwise.bots.hosting import client
 from turnwise.bots.hosting.client import OnLoading, Reply
 from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, PartialReply
+from turnwise.dialogues import pictures
 from turnwise.dialogues.seat_context import SeatContext
+from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, Tell
 from turnwise.live.newest import NewestSender
 from turnwise.studies.models import ReplyDisplay
@@ -222,6 +224,8 @@ async def ask_bot(
         chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted.
     """
     assert seat.bot_id is not None
+    if seat.takes_pictures:
+        context = await in_database(pictures.context_with_pictures, seat.bot_id, seat.dialogue_id, context)
     if growing:
         return await growing.reply(seat.bot_id, context, on_loading)
     return await client.reply(seat.bot_id, context, tenant=seat.study_code, on_loading=on_loading)

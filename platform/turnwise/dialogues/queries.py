@@ -12,6 +12,7 @@ from chatbots.base import Context, Setting, Speaker
 from chatbots.base import Turn as ContextTurn
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Withdrawal
+from turnwise.dialogues import pictures
 from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, TranscriptImport, Turn
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.reading_material import passages_of
@@ -37,6 +38,7 @@ _SEAT_FIELDS = (
     "dialogue__study__max_reply_versions", "dialogue__study__max_message_chars",
     "dialogue__study__max_reply_chars", "dialogue__study__stores_reasoning",
     "dialogue__study__languages", "dialogue__study__scenario", "dialogue__study__persona",
+    "dialogue__study__takes_pictures",
 )  # fmt: skip
 
 
@@ -90,6 +92,7 @@ def seat_of(public_id: UUID, worker_id: int) -> SeatContext:
         reply_limit=dialogue.study.reply_limit,
         stores_reasoning=dialogue.study.stores_reasoning,
         setting=setting_of(dialogue.study),
+        takes_pictures=dialogue.study.takes_pictures,
     )
 
 
@@ -133,6 +136,9 @@ def snapshot(seat: SeatContext) -> tuple[list[SavedTurn], Progress, int]:
     # Leave out turns that were committed after the row was read: they would not fit its counters.
     turns = Turn.objects.filter(dialogue_id=seat.dialogue_id, position__lt=row.turns).order_by("position")
     saved = [saved_turn(seat, turn) for turn in turns.only(*_TURN_FIELDS)]
+    if seat.takes_pictures:
+        sent = pictures.pictures_of(seat.dialogue_id)
+        saved = [turn._replace(picture=sent.get(turn.position)) for turn in saved]
     progress = progress_of_row(seat, row)
     return saved, progress, count_faults(seat, progress.turns) if progress.reply_due else 0
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 from uuid import UUID
 
 from chatbots.base import Passage, Setting
@@ -34,6 +34,7 @@ class SeatContext:
         reply_limit: longest reply of the bot that is stored, in code points.
         stores_reasoning: the bot's reasoning is stored with its replies.
         setting: values of the variables of system prompts.
+        takes_pictures: this person may send a picture with a message.
     """
 
     dialogue_id: int
@@ -62,6 +63,7 @@ class SeatContext:
     reply_limit: int = MAX_REPLY_CHARS
     stores_reasoning: bool = False
     setting: Setting = field(default_factory=Setting)
+    takes_pictures: bool = False
 
     def ask(self, number: int) -> SeatAsk | None:
         """The seat's ask with this number; None if it has none."""
@@ -153,6 +155,14 @@ def _numbered(ask: SeatAsk) -> int:
     return ask.number if ask.is_blocking else -ask.number - 1
 
 
+class PictureInfo(TypedDict):
+    """A picture of a message as frames carry it between processes; `id` is None once it is erased."""
+
+    id: int | None
+    width: int
+    height: int
+
+
 class SavedTurn(NamedTuple):
     """A committed turn as the page shows it.
 
@@ -164,6 +174,7 @@ class SavedTurn(NamedTuple):
     text: str
     counted: bool
     key: str | None
+    picture: PictureInfo | None = None
 
 
 def asks_of(stored: Any) -> tuple[SeatAsk, ...]:

@@ -23,13 +23,14 @@ from turnwise.bots.models import Bot
 from turnwise.crowd import refusals
 from turnwise.crowd.models import Assignment, Outcome
 from turnwise.crowd.places.ending import complete
-from turnwise.dialogues import operator_replies, reading_material
+from turnwise.dialogues import operator_replies, pictures, reading_material
 from turnwise.dialogues.models import Dialogue, Fault, Seat, Turn
 from turnwise.dialogues.progress import Progress, SeatAsk, due_at_the_end
 from turnwise.dialogues.queries import context_of, count_faults, progress_of, progress_of_row, saved_turn
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext
+from turnwise.dialogues.turn_steps import REPLY, SAY, SAY_AND_REPLY, SAY_WITH_PICTURE
 from turnwise.knowledge.reading_sets import parse_pasted
-from turnwise.live.batches import BatchedStep, Values
+from turnwise.live.batches import Values
 from turnwise.live.database import in_database
 from turnwise.live.frames import RefusedError, too_long
 from turnwise.studies.asks import About, By, Moment
@@ -154,31 +155,6 @@ def bot_of(assignment: Assignment) -> Bot:
     return assignment.study_bot.bot
 
 
-_DUE = {"due_0": "integer[]", "due_1": "integer[]"}
-# Stored with a reply's text: the last parameters of both steps that save a reply.
-_REPLY = {
-    "version": "bigint",
-    "latency": "integer",
-    "seed": "bigint",
-    "candidates": "jsonb",
-    "generation": "jsonb",
-}
-SAY = BatchedStep(
-    "dialogues_say",
-    {"dialogue": "bigint", "seat": "integer", "room": "integer", "text": "text", "key": "uuid", **_DUE},
-)
-REPLY = BatchedStep(
-    "dialogues_reply", {"dialogue": "bigint", "position": "integer", "text": "text", **_DUE, **_REPLY}
-)
-SAY_AND_REPLY = BatchedStep(
-    "dialogues_say_and_reply",
-    {
-        "dialogue": "bigint", "position": "integer", "text": "text", "key": "uuid", "reply": "text",
-        **_DUE, **_REPLY,
-    },
-)  # fmt: skip
-
-
 async def save_exchange(seat: SeatContext, context: Context, *, key: UUID, reply: Reply) -> Exchange | None:
     """Save a message and the bot's reply to it in one step, both or neither.
 
@@ -205,26 +181,38 @@ async def save_exchange(seat: SeatContext, context: Context, *, key: UUID, reply
     return Exchange(_human_turn(seat, position, text, key), context, before, replied)
 
 
-async def open_exchange(seat: SeatContext, *, text: str, key: UUID) -> Exchange:
+async def open_exchange(seat: SeatContext, *, text: str, key: UUID, picture: str = "") -> Exchange:
     """Save the worker's message, once per key, and return the context for the bot.
 
+    Args:
+        seat: of the worker.
+        text: the message, cleaned.
+        key: key of the message.
+        picture: hash of the picture that the message sends; empty for none.
+
     Raises:
-        RefusedError: the protocol does not allow a message now, or the key was used with another text.
+        RefusedError: the protocol does not allow a message now, the key was used with another text or
+            picture, or no such picture was uploaded in this seat.
     """
-    row = await SAY.row(
+    step, with_picture = (SAY_WITH_PICTURE, {"picture": picture}) if picture else (SAY, {})
+    row = await step.row(
         dialogue=seat.dialogue_id,
         seat=seat.number,
         room=seat.turns_needed,
         text=text,
         key=str(key),
         **seat.due_with_message,
+        **with_picture,
     )
     if row is None:
-        return await in_database(_explain_refusal, seat, text=text, key=key)
+        return await in_database(_explain_refusal, seat, text=text, key=key, picture=picture)
     _at, turns, due_0, due_1, earlier = row
     position = turns - 1
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
     human_turn = _human_turn(seat, position, text, key)
+    if picture:
+        sent = await in_database(pictures.pictures_of, seat.dialogue_id)
+        human_turn = human_turn._replace(picture=sent.get(position))
     partners = None
     if seat.bot_id is None:
         partners = seat.partners_progress(turns=turns, due_0=due_0, due_1=due_1)
@@ -245,19 +233,24 @@ def checked_text(text: str, limit: int = MAX_MESSAGE_CHARS) -> str:
     return text
 
 
-def _explain_refusal(seat: SeatContext, *, text: str, key: UUID) -> Exchange:
+def _explain_refusal(seat: SeatContext, *, text: str, key: UUID, picture: str) -> Exchange:
     """Return the exchange of a message that is already saved, or raise the reason for refusing it."""
     stored = Turn.objects.filter(dialogue_id=seat.dialogue_id, key=key).first()
     progress = progress_of(seat)
     if stored is None:
-        raise RefusedError(progress.why_not_send() or "not_your_turn")
-    if stored.text != text:
+        obstacle = progress.why_not_send()
+        if not obstacle and picture:
+            raise pictures.unknown_picture()
+        raise RefusedError(obstacle or "not_your_turn")
+    if stored.text != text or pictures.hash_of_message(seat.dialogue_id, key) != picture:
         raise RefusedError("key_reused")
+    sent = pictures.pictures_of(seat.dialogue_id) if picture else {}
     turns = list(Turn.objects.filter(dialogue_id=seat.dialogue_id, position__lte=stored.position + 1))
     reply = turns[-1] if turns[-1].position > stored.position else None
     context = context_of(seat, [turn.text for turn in turns if turn.position <= stored.position])
     replied = (saved_turn(seat, reply), progress) if reply else None
-    return Exchange(saved_turn(seat, stored), context, progress, replied)
+    human_turn = saved_turn(seat, stored)._replace(picture=sent.get(stored.position))
+    return Exchange(human_turn, context, progress, replied)
 
 
 async def close_exchange(seat: SeatContext, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:

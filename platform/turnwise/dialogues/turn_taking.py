@@ -125,8 +125,11 @@ async def take_turn(
     displayed: DisplayedTurns,
     send: Tell,
     send_to_partner: Tell | None = None,
+    picture: str = "",
 ) -> None:
     """Carry out one exchange. Idempotent for the same key. `displayed` holds the turns that the page shows.
+
+    `picture` is the hash of the picture that the message sends; empty for none.
 
     Returns once the worker's turn is committed and sent to all tabs, including those of a second person. A
     bot's reply is then already sent if the bot is quick; otherwise a background task sends it. No transaction
@@ -138,7 +141,7 @@ async def take_turn(
     text = services.checked_text(text, seat.message_limit)
     exchange = await _try_single_step(seat, text, key, displayed)
     if exchange is None:
-        exchange = await services.open_exchange(seat, text=text, key=key)
+        exchange = await services.open_exchange(seat, text=text, key=key, picture=picture)
     await send(turn_frame("turn_saved", exchange.human_turn, exchange.progress))
     if exchange.partners and send_to_partner:
         partner_turn = exchange.human_turn._replace(speaker="partner", key=None)
@@ -162,6 +165,7 @@ async def _try_single_step(
         seat.bot_id is None
         or seat.is_operated
         or seat.reply_display == ReplyDisplay.FIXED_PACE
+        or seat.takes_pictures  # the turns of the page have none
         or seat.max_reply_versions > 1  # another tab may have chosen another reply than this page shows
         or len(displayed) % 2 != seat.number
         or str(key) in displayed.keys

@@ -30,6 +30,7 @@ from turnwise.bots.queries import visible_bots
 from turnwise.charts.layout import LIGHT, standalone
 from turnwise.crowd.entry.worker_views import instructions_context
 from turnwise.crowd.worker_task import WorkerTask, work_of
+from turnwise.exports.bundle_pictures import add_pictures, sent_pictures
 from turnwise.exports.files import FORMATS, Archive, schema_of, with_times_as_text
 from turnwise.exports.rows import Batch, answered_sets, audit_rows, rows, rows_in, to_columns
 from turnwise.judging.batteries.battery_rules import as_json, battery_of
@@ -243,6 +244,7 @@ def write_bundle(
                 for number in _add_table(archive, table, rows(study, table)):
                     written += number
                     report_progress(Stage.ADDING, written, wanted)
+            add_pictures(archive, study)
             if audit_answers:
                 sum(_add_table(archive, AUDITS, [to_columns(audit_answers)]))
             # Written last, so that an incomplete archive lacks it.
@@ -326,6 +328,7 @@ def _readme(study: Study, result: dict[str, Any], all_tables: tuple[Table, ...])
         "tables": all_tables,
         "rehearsal": study.rehearsal_of_id is not None,
         "has_workers": isinstance(task_of(study), WorkerTask),
+        "has_pictures": sent_pictures(study).exists(),
     }
     return render_to_string("exports/bundle.md", shown | {"version": version("turnwise")})
 

@@ -26,6 +26,7 @@ from evaluation.texts.personal_data import Redactor
 from turnwise.audits import verdicts
 from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.bots.generation import columns_of
+from turnwise.exports.picture_columns import picture_file
 from turnwise.exports.version_columns import EVERY_VERSION, VERSIONS, versions_join
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.rater_session import READING
@@ -62,7 +63,7 @@ SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker
        t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text,
        {columns_of("t.generation", "t.bot_version_id IS NOT NULL")},
        crowd_pseudonym(seat.worker_id, d.study_id), typing.pasted, typing.typing_ms,
-       {VERSIONS}
+       {VERSIONS}, {picture_file("t.id")}
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   LEFT JOIN dialogues_typing AS typing ON typing.turn_id = t.id

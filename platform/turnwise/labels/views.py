@@ -18,7 +18,7 @@ from evaluation.texts.cleaning import WITHDRAWN
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import Withdrawal
 from turnwise.crowd.places import ending
-from turnwise.dialogues import reading_material
+from turnwise.dialogues import pictures, reading_material
 from turnwise.dialogues.models import Dialogue, Seat, Turn
 from turnwise.labels import explorer
 from turnwise.labels.explorer import DialogueFilter, DialoguePage, ScoreQuery, scores_of
@@ -185,6 +185,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     for position, kind in dialogue.faults.values_list("position", "kind"):
         faults.setdefault(position, []).append(kind)
     wholes, wholes_by_readers = _answers_by_party(labels_of_whole(dialogue))
+    sent = _pictures(dialogue)
     was_operated: bool = dialogue.was_operated  # type: ignore[attr-defined]  # annotated above
     operators = operators_of(dialogue) if works_on_it and was_operated else {}
     context = {
@@ -197,7 +198,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
         "narrowed_by": _narrowed_by(request.GET),
         "turns": [
             _turn_row(dialogue, turn, seats[turn.position % 2], faults.pop(turn.position, []))
-            | {"operator": operators.get(turn.position, "")}
+            | {"operator": operators.get(turn.position, ""), "picture": sent.get(turn.position)}
             for turn in turns_with_labels(dialogue)
         ],
         "wholes": wholes,
@@ -253,6 +254,12 @@ def _turn_row(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) 
         "readers": readers,
         "faults": faults,
     }
+
+
+def _pictures(dialogue: Dialogue) -> dict[int, dict[str, Any]]:
+    """Pictures of the messages by position, with their addresses."""
+    sent = pictures.pictures_of(dialogue.pk) if dialogue.study.takes_pictures else {}
+    return {at: pictures.staff_picture_of(each, dialogue.public_id) for at, each in sent.items()}
 
 
 def _answers_by_party(labels: Iterable[Label]) -> tuple[list[tuple[str, str]], list[tuple[str, list[Vote]]]]:

@@ -9,8 +9,11 @@ from django.db.models import Exists, OuterRef, Subquery
 from turnwise.accounts.models import User
 from turnwise.bots import operators
 from turnwise.bots.models import Bot
+from turnwise.dialogues import pictures
 from turnwise.dialogues.models import OperatorReply, Seat, Turn
 from turnwise.dialogues.operator_replies import live_seats
+from turnwise.dialogues.pictures import staff_picture_of
+from turnwise.dialogues.seat_context import PictureInfo
 from turnwise.live.frames import Frame
 
 MOST_SHOWN = 100
@@ -64,8 +67,14 @@ def conversation(bot: Bot, public_id: UUID) -> Frame | None:
     if seat is None:
         return None
     dialogue = seat.dialogue
+    sent = pictures.pictures_of(dialogue.pk) if dialogue.study.takes_pictures else {}
     turns = [
-        {"position": turn.position, "mine": turn.position % 2 == seat.number, "text": turn.text}
+        {
+            "position": turn.position,
+            "mine": turn.position % 2 == seat.number,
+            "text": turn.text,
+            **_picture(sent.get(turn.position), public_id),
+        }
         for turn in Turn.objects.filter(dialogue=dialogue, position__lt=dialogue.turns).order_by("position")
     ]
     held = OperatorReply.objects.filter(dialogue=dialogue, position=dialogue.turns).first()
@@ -80,3 +89,7 @@ def conversation(bot: Bot, public_id: UUID) -> Frame | None:
             for each in seat.materials.all()
         ],
     }
+
+
+def _picture(picture: PictureInfo | None, public_id: UUID) -> Frame:
+    return {"picture": staff_picture_of(picture, public_id)} if picture else {}

@@ -15,6 +15,7 @@ from turnwise.crowd.entry.enrolment import hash_panel_id
 from turnwise.crowd.models import Invitation, Participation, Worker, pseudonym
 from turnwise.crowd.panels.links import Invited
 from turnwise.crowd.pay import ledger
+from turnwise.dialogues import pictures
 from turnwise.dialogues.models import Seat
 from turnwise.judging.models import Batch, Training
 from turnwise.labels.models import Label
@@ -38,7 +39,8 @@ def has_unpaid_amount(participation: Participation) -> bool:
 def anonymize(participation: Participation, *, now: datetime) -> None:
     """Erase the identifiers of a worker in one study, in the caller's transaction.
 
-    It covers all of the worker's participations in the study; their remaining rows are anonymous. If the
+    It covers all of the worker's participations in the study; their remaining rows are anonymous. Pictures
+    are erased, too, as they can show the worker and nothing redacts them; texts stay. If the
     worker takes part in other studies, the participations here move to a new worker.
     """
     known, here = (
@@ -60,6 +62,7 @@ def anonymize(participation: Participation, *, now: datetime) -> None:
     Participation.objects.filter(pk__in=here).update(
         worker=anonymous, known_by=known_by, address="", submission="", panel_values={}, erased_at=now
     )
+    pictures.erase(here)
     bundles.delete_bundles_quoting([participation.study_id])
     trash.purge_studies([participation.study_id])
 

@@ -1,5 +1,6 @@
 """Collect all data stored about a participant of a study, in readable form for the data page and file."""
 
+from base64 import b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -8,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from turnwise.crowd.models import Participation, PayEntry, Practice
-from turnwise.dialogues.models import Dialogue, Seat, Turn, Typing
+from turnwise.dialogues.models import Dialogue, MessagePicture, Seat, Turn, Typing
 from turnwise.judging.models import Training
 from turnwise.labels.models import Label, Pair
 from turnwise.quality.flagging import describe_flag
@@ -169,6 +170,7 @@ def _conversation(seat: Seat) -> dict[str, Any]:
     dialogue: Dialogue = seat.dialogue
     partner = Seat.objects.filter(dialogue=dialogue).exclude(pk=seat.pk).first()
     other = "chatbot" if partner and partner.bot_id else "partner"
+    sent = _own_pictures(seat)
     return {
         "id": str(dialogue.public_id),
         "began_at": _time(dialogue.started_at),
@@ -180,11 +182,25 @@ def _conversation(seat: Seat) -> dict[str, Any]:
                 "at": _time(turn.created_at),
                 **_typing(turn, seat),
                 **_other_replies(turn),
+                **({"picture": sent[turn.position]} if turn.position in sent else {}),
             }
             for turn in dialogue.turn_set.select_related("typing")
             .prefetch_related("versions")
             .order_by("position")
         ],
+    }
+
+
+def _own_pictures(seat: Seat) -> dict[int, dict[str, str]]:
+    """The participant's pictures by position, each with its file in base64."""
+    sent = MessagePicture.objects.filter(turn__dialogue=seat.dialogue_id, picture__seat=seat)
+    return {
+        each.turn.position: {
+            "media_type": each.picture.media_type,
+            "base64": b64encode(each.picture.content).decode(),
+        }
+        for each in sent.select_related("turn", "picture")
+        if each.picture
     }
 
 

@@ -15,7 +15,7 @@ from evaluation.texts.cleaning import WITHDRAWN
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Outcome, Participation, Withdrawal, Worker
 from turnwise.crowd.places.ending import end
-from turnwise.dialogues.models import Dialogue, Seat, Turn, Typing
+from turnwise.dialogues.models import Dialogue, MessagePicture, Seat, Turn, Typing
 from turnwise.judging.models import Agreement, Batch, Item, Slot, Training
 from turnwise.labels.models import Label, Pair
 from turnwise.privacy.erasure import anonymize, has_unpaid_amount
@@ -142,6 +142,7 @@ def _remove_contributions(participation: Participation, by: User | None, now: da
         seat.dialogue.delete()
     elif seat:
         _blank_turns(turns)
+        seat.pictures.all().delete()
     # These figures include deleted labels; the page computes them again.
     settled = Agreement.State.READY, Agreement.State.FAILED
     Agreement.objects.filter(ask__study__in=touched, state__in=settled).delete()
@@ -208,3 +209,4 @@ def _blank_turns(turns: list[int]) -> None:
     Item.objects.filter(turn__in=turns).delete()
     Label.objects.filter(turn__in=turns).delete()
     Typing.objects.filter(turn__in=turns).delete()
+    MessagePicture.objects.filter(turn__in=turns).delete()

@@ -251,6 +251,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600},
     },
+    "remove-unsent-pictures": {
+        "task": "turnwise.dialogues.tasks.remove_unsent_pictures",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
     "drop-old-bundles": {
         "task": "turnwise.exports.tasks.drop_old_bundles",
         "schedule": 600.0,

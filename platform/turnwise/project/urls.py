@@ -28,6 +28,7 @@ urlpatterns = [
     path("", include("turnwise.studies.urls")),
     path("", include("turnwise.trash.urls")),
     path("", include("turnwise.crowd.urls")),
+    path("", include("turnwise.dialogues.urls")),
     path("", include("turnwise.responses.urls")),
     path("", include("turnwise.labels.urls")),
     path("", include("turnwise.questionnaires.urls")),

@@ -28,7 +28,7 @@ TEMPLATES = settings.ROOT / "templates"
 MODULES = (
     "accounts/limits.py", "contexts/tables.py", "crowd/entry/arrival_views.py", "crowd/entry/practice.py",
     "crowd/entry/worker_views.py", "crowd/models/*.py", "crowd/panels/*.py",
-    "crowd/refusals.py", "crowd/running/limits.py",
+    "crowd/refusals.py", "crowd/running/limits.py", "dialogues/pictures.py",
     "dialogues/progress.py", "dialogues/reading_material.py", "dialogues/turn_taking.py",
     "judging/queue/queued_task.py", "judging/queue/rater_session.py", "judging/queue/services.py",
     "judging/queue/training.py", "live/frames.py", "privacy/participant_views.py", "privacy/stored_data.py",

@@ -87,6 +87,9 @@ class StudyIn(Schema, extra="forbid"):
     max_reply_versions: int | None = Field(
         None, ge=1, le=MOST_REPLY_VERSIONS, description="Replies to a message to choose from; empty: 1."
     )
+    takes_pictures: bool | None = Field(
+        None, description="Whether people may send a picture with a message; empty: they may not."
+    )
     max_reply_chars: int | None = Field(
         None, ge=20, le=MAX_REPLY_CHARS, description="Longest reply; empty: the installation's limit."
     )
@@ -113,7 +116,8 @@ class StudyIn(Schema, extra="forbid"):
     @property
     def talk(self) -> dict[str, Any]:
         """Fields about talking with chatbots that were sent."""
-        return self._sent_fields(("reply_display", "reply_pace", "may_stop_replies", "max_reply_versions"))
+        names = ("reply_display", "reply_pace", "may_stop_replies", "max_reply_versions", "takes_pictures")
+        return self._sent_fields(names)
 
     @property
     def setting(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from evaluation.texts.cleaning import ENOUGH_LETTERS, contradiction
 from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
+from turnwise.bots.queries import sees_pictures
 from turnwise.bots.trial import Greeting, greet_bots
 from turnwise.studies.consent import why_contact_missing, why_debriefing_unfinished, why_unfinished
 from turnwise.studies.models import ConsentVersion, Study
@@ -52,7 +53,7 @@ def checks(study: Study) -> list[Check]:
         told = _("Workers are told at the end what the debriefing says.")
         untold = _("Workers are never told that a person answers as the chatbot. Write a debriefing.")
         found += [Check(_("Debriefing"), told if study.debriefing else untold, bool(study.debriefing))]
-    return found
+    return [*found, *_picture_check(study)]
 
 
 def first_obstacle(study: Study) -> Check | None:
@@ -82,6 +83,20 @@ def _needed(study: Study, consent: ConsentVersion | None) -> list[Check]:
         *_debriefing_check(study),
         Check(_("Panels"), cannot or fine, not cannot, _("Fix the panels"), panels),
     ]
+
+
+def _picture_check(study: Study) -> list[Check]:
+    """Check that the bots of a study that takes pictures see them; the others get the texts alone."""
+    if not study.takes_pictures:
+        return []
+    bots = [bot for bot in task_of(study).bots_to_try(study) if not bot.is_operated]
+    blind = ", ".join(bot.title for bot in bots if not sees_pictures(bot))
+    seen = _("People may send pictures, and all bots see them.")
+    unseen = _(
+        "People may send pictures, but these bots get the text alone: %(bots)s. If their model takes "
+        "pictures, turn on “Send pictures” in their settings."
+    )
+    return [Check(_("Pictures"), unseen % {"bots": blind} if blind else seen, not blind)]
 
 
 def _consent_check(study: Study, consent: ConsentVersion | None) -> Check:

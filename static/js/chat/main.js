@@ -15,6 +15,7 @@ import { showConnection, showProgress, showSaved, writing } from "../kit/status.
 import { partsOf, subjectOf } from "../kit/subjects.js";
 import { Alerts } from "./alerts.js";
 import { Partner } from "./partner.js";
+import { PictureDraft } from "./pictures.js";
 import { GrowingReply } from "./growing.js";
 import { Labels } from "./labels.js";
 import { Follower } from "./scroll.js";
@@ -29,7 +30,7 @@ import { Work } from "./work.js";
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {import("./asks.js").Ask} Ask
  * @typedef {{socket: string, asks: Ask[], max_chars: number, dialogue: string, person: boolean, notes_typing: boolean, disclosed: boolean,
- *            may_stop: boolean, max_versions: number}} Settings
+ *            may_stop: boolean, max_versions: number, pictures?: {upload: string, max_bytes: number}}} Settings
  */
 
 const REPLIES = new Set(["bot_turn", "partner_turn"]);
@@ -85,6 +86,9 @@ class Chat {
         onSend: (text) => this.send(text),
       },
     );
+    this.pictures = settings.pictures
+      ? new PictureDraft(this.outbox, { upload: settings.pictures.upload, maxBytes: settings.pictures.max_bytes, onChange: () => this.render() })
+      : null;
     this.labels.meetWhole();
     this.listen(storage);
     explain(settings.asks.flatMap(({ questions }) => questions));
@@ -168,7 +172,9 @@ class Chat {
     if (this.growing.onFrame(frame)) return;
     const { work } = this;
     const isFirst = work.dialogue.progress === null;
+    const { turn: sent } = this.outbox.held;
     work.onFrame(frame);
+    this.pictures?.settle(sent, frame);
     this.versions.onFrame(frame);
     if (frame.type === "state") this.outbox.frames().forEach((pending) => this.connection.send(pending));
     if (frame.type === "refused" && frame.key) this.composer.text = this.outbox.draftOf();
@@ -236,12 +242,13 @@ class Chat {
   send(text) {
     const { maySend } = this.work;
     if (!maySend && this.asking.current) return this.escape(true);
-    if (!maySend || !text.trim() || this.composer.isTooLong) return this.render();
+    if (maySend && !text.trim() && this.pictures?.next) return this.pictures.askForWords();
+    if (!maySend || !text.trim() || this.composer.isTooLong || this.pictures?.isUploading) return this.render();
     this.asking.heldBack.flush();
     const cleaned = text.replace(DIRECTION_MARKS, "").trim(); // as the server does; the page mentions it
     this.work.hasLostMarks = cleaned !== text.trim();
     if (!cleaned) return this.render();
-    this.outbox.holdTurn(newKey(), cleaned, this.rhythm?.take());
+    this.outbox.holdTurn(newKey(), cleaned, this.rhythm?.take(), this.pictures?.next?.key);
     this.composer.text = "";
     const turn = this.outbox.frames().find((frame) => frame.type === "turn");
     if (turn) this.connection.send(turn);
@@ -356,7 +363,8 @@ class Chat {
     showSaved(line, this.outbox.isEmpty, this.work.hasSaved);
     this.alerts.showRefusal(dialogue.refusal);
     this.alerts.showFault(dialogue.fault, { isOpen, isRetrying: isTryingAgain });
-    this.composer.unlock(maySend);
+    this.composer.unlock(maySend && !this.pictures?.isUploading);
+    this.pictures?.render();
     if (!dialogue.progress) return;
     const isWriting = this.partner ? this.partner.isWriting(dialogue.progress) : dialogue.progress.thinking;
     this.alerts.showThinking(isTryingAgain || isWriting, dialogue.isStarting && !this.growing.isShown);
@@ -373,7 +381,7 @@ class Chat {
     this.list.show(
       dialogue.turns,
       (turn, ask) => this.labels.judgmentOf(turn, ask),
-      pending && { text: pending.text, mark: isOpen ? gettext("Sending …") : gettext("Not sent yet"), isBad: !isOpen },
+      pending && { text: pending.text, picture: pending.picture ? this.pictures?.uploaded : null, mark: isOpen ? gettext("Sending …") : gettext("Not sent yet"), isBad: !isOpen },
     );
     const reply = pending ? null : this.work.exchangeable;
     const mayChoose = reply && isOpen && !this.labels.isAnswered(reply);

@@ -4,7 +4,7 @@
  * @typedef {import("../kit/answers.js").Answers} Answers
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {{position: number, speaker: "human" | "bot" | "partner", text: string, counted: boolean,
- *            key: string | null, html?: string}} Turn  html: the text formatted, if the study shows that
+ *            key: string | null, html?: string, picture?: import("../kit/pictures.js").Picture}} Turn  html: the text formatted, if the study shows that
  * @typedef {{turns: number, min_turns: number, max_turns: number, labelled: number, labels_needed: number,
  *            unlabelled: number[], thinking: boolean, may_send: boolean, may_finish: boolean,
  *            room: number, closing: boolean, long_enough: boolean, hint: string}} Progress  room: turns that a message needs

@@ -9,12 +9,13 @@ import { make, setText, textElement } from "../kit/dom.js";
  * @typedef {import("../kit/answers.js").Answers} Answers
  * @typedef {import("../kit/answers.js").Value} Value
  * @typedef {{state: State, text: string, answers: Answers}} Judgment  text: the answers in short
- * @typedef {{text: string, mark: string, isBad: boolean}} Pending
+ * @typedef {{text: string, picture?: import("../kit/pictures.js").Picture | null, mark: string, isBad: boolean}} Pending
  * @typedef {{element: HTMLElement, show: (judgment: Judgment) => void}} Foot  of one ask
  * @typedef {{element: HTMLElement, text: HTMLElement, source: string, feet: Map<number, Foot>}} Row
  */
 
 import { gettext } from "../kit/gettext.js";
+import { pictureElement } from "../kit/pictures.js";
 import { Asks } from "./asks.js";
 
 const changes = () => ({ saved: gettext("Change"), saving: gettext("saving …"), unsaved: gettext("not saved yet"), unjudged: "", asked: "", "": "" });
@@ -151,13 +152,14 @@ export class TurnList {
   /**
    * @param {Turn["speaker"]} speaker
    * @param {string} name
-   * @param {{text: string, html?: string}} content
+   * @param {{text: string, html?: string, picture?: import("../kit/pictures.js").Picture}} content
    * @returns {Row}
    */
   row(speaker, name, content) {
     const text = textElement(content.text, content.html, { id: `turn-${name}` });
     const who = make("span", { class: "visually-hidden" }, `${speaker === "human" ? gettext("You") : this.options.botName}: `);
     const element = make("li", { class: `turn turn--${speaker}`, ...(speaker === "human" && { "aria-live": "off" }) }, who, text);
+    if (content.picture) text.before(pictureElement(content.picture));
     return { element, text, source: content.text, feet: new Map() };
   }
 
@@ -166,6 +168,9 @@ export class TurnList {
     const { element, text } = this.pending;
     if (!pending) return element.remove();
     setText(text, pending.text);
+    const shown = element.querySelector(".turn__picture");
+    if (!pending.picture) shown?.remove();
+    else if (!shown) text.before(pictureElement(pending.picture));
     setText(this.pendingMark, pending.mark);
     this.pendingMark.classList.toggle("mark--bad", pending.isBad);
     if (!element.isConnected) this.list.append(element);

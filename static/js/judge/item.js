@@ -2,6 +2,7 @@
 
 import { make, textElement } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
+import { pictureElement } from "../kit/pictures.js";
 
 /**
  * @typedef {import("./store.js").Item} Item
@@ -14,14 +15,26 @@ const SPEAKERS = [gettext("Speaker A"), gettext("Speaker B")];
  *
  * @param {string} text
  * @param {number} position
- * @param {{isOwn: boolean, id?: string, note?: string, names?: string[], html?: string | null}} how
+ * @param {{isOwn: boolean, id?: string, note?: string, names?: string[], html?: string | null,
+ *          picture?: import("../kit/pictures.js").Picture}} how
  */
-export function turn(text, position, { isOwn, id = "", note = "", names = SPEAKERS, html }) {
+export function turn(text, position, { isOwn, id = "", note = "", names = SPEAKERS, html, picture }) {
   const body = textElement(text, html, { ...(id && { id }) });
   const who = make("p", { class: "turn__who" }, names[position % 2]);
   if (note) who.append(make("strong", { class: "turn__note" }, note));
   const side = isOwn ? "turn--bot" : "turn--human";
-  return make("li", { class: `turn ${side} ${note && "turn--judged"}` }, who, body);
+  return make("li", { class: `turn ${side} ${note && "turn--judged"}` }, who, ...(picture ? [pictureElement(picture)] : []), body);
+}
+
+/**
+ * The picture of a turn, if it has one.
+ *
+ * @param {Item["pictures"]} pictures
+ * @param {number} side
+ * @param {number} position
+ */
+export function pictureAt(pictures = [], side, position) {
+  return pictures.find((each) => each.side === side && each.position === position);
 }
 
 /**
@@ -30,16 +43,18 @@ export function turn(text, position, { isOwn, id = "", note = "", names = SPEAKE
  * @param {HTMLElement} list
  * @param {Item} item
  */
-export function showItem(list, { context, text = null, language, html }) {
+export function showItem(list, { context, text = null, language, html, pictures }) {
   const last = context.length - 1;
   const turns = context.map((utterance, position) =>
     turn(utterance, position, {
       isOwn: (position - context.length) % 2 === 0,
       id: position === last ? "before" : "",
       html: html?.context[position],
+      picture: pictureAt(pictures, 0, position),
     }),
   );
-  if (text !== null) turns.push(turn(text, context.length, { isOwn: true, id: "judged", note: gettext("Judge this"), html: html?.text }));
+  const picture = pictureAt(pictures, 0, context.length);
+  if (text !== null) turns.push(turn(text, context.length, { isOwn: true, id: "judged", note: gettext("Judge this"), html: html?.text, picture }));
   list.lang = language;
   list.replaceChildren(...turns);
   scrollTo({ top: 0 });

@@ -4,7 +4,8 @@
  * @typedef {import("../kit/answers.js").Answers} Answers
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {{texts: string[], speaker?: number | null}} Side  speaker: in a conversation, the judged one of the two
- * @typedef {{key: string, ask?: number, context: string[], text?: string | null, sides?: Side[], language: string, asks_reason?: boolean,
+ * @typedef {import("../kit/pictures.js").Picture & {side: number, position: number}} PlacedPicture  side: of a pair, else 0
+ * @typedef {{key: string, ask?: number, pictures?: PlacedPicture[], context: string[], text?: string | null, sides?: Side[], language: string, asks_reason?: boolean,
  *            reading?: string, html?: {context: string[], text: string | null, sides: string[][]}}} Item  html: the texts formatted; reading: what is read beside it, as HTML
  * @typedef {{done: number, size: number, may_finish: boolean}} Progress
  * @typedef {{order: string[], items: Record<string, Item>, saved: Record<string, Answers>,

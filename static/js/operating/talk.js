@@ -2,11 +2,12 @@
 
 import { byId, make, setText, textElement } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
+import { pictureElement } from "../kit/pictures.js";
 
 /**
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {import("./queue.js").Conversation} Conversation
- * @typedef {{position: number, mine: boolean, text: string}} Turn
+ * @typedef {{position: number, mine: boolean, text: string, picture?: import("../kit/pictures.js").Picture}} Turn
  */
 
 export class Talk {
@@ -87,7 +88,7 @@ export class Talk {
 }
 
 /** @param {Turn} turn */
-function rowOf({ mine, text }) {
+function rowOf({ mine, text, picture }) {
   const who = make("span", { class: "visually-hidden" }, `${mine ? gettext("You") : gettext("Participant")}: `);
-  return make("li", { class: `turn turn--${mine ? "human" : "bot"}` }, who, textElement(text));
+  return make("li", { class: `turn turn--${mine ? "human" : "bot"}` }, who, ...(picture ? [pictureElement(picture)] : []), textElement(text));
 }

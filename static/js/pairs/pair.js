@@ -1,6 +1,6 @@
 /** A pair on the page: its context, and two sides, which are responses or whole conversations. */
 
-import { turn } from "../judge/item.js";
+import { pictureAt, turn } from "../judge/item.js";
 import { make, textElement } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
 
@@ -18,11 +18,14 @@ const NAMES = [gettext("First"), gettext("Second")];
  * @param {Side} side
  * @param {number} number
  * @param {string[]} [html]  the texts formatted
+ * @param {Item["pictures"]} [pictures]
  */
-function texts({ texts: utterances, speaker }, number, html = []) {
+function texts({ texts: utterances, speaker }, number, html = [], pictures = []) {
   if (speaker === undefined) return [textElement(utterances[0], html[0])];
   const names = speaker === null ? undefined : [0, 1].map((seat) => (seat === speaker ? NAMES[number] : gettext("Partner")));
-  const turns = utterances.map((text, position) => turn(text, position, { isOwn: position % 2 === (speaker ?? 1), names, html: html[position] }));
+  const turns = utterances.map((text, position) =>
+    turn(text, position, { isOwn: position % 2 === (speaker ?? 1), names, html: html[position], picture: pictureAt(pictures, number, position) }),
+  );
   return [make("ol", { class: "turns", role: "list" }, ...turns)];
 }
 
@@ -30,7 +33,7 @@ function texts({ texts: utterances, speaker }, number, html = []) {
  * @param {HTMLElement} list
  * @param {Item} item
  */
-export function showPair(list, { context, sides = [], language, html }) {
+export function showPair(list, { context, sides = [], language, html, pictures }) {
   const before = context.map((utterance, position) =>
     turn(utterance, position, {
       isOwn: (position - context.length) % 2 === 0,
@@ -40,7 +43,7 @@ export function showPair(list, { context, sides = [], language, html }) {
   );
   const sections = sides.map((side, number) =>
     make("section", { class: "side", id: `side-${number}`, "aria-labelledby": `side-${number}-name` },
-      make("h2", { class: "side__name", id: `side-${number}-name` }, NAMES[number]), ...texts(side, number, html?.sides[number])),
+      make("h2", { class: "side__name", id: `side-${number}-name` }, NAMES[number]), ...texts(side, number, html?.sides[number], pictures)),
   );
   list.lang = language;
   list.replaceChildren(...before, make("li", { class: "sides" }, ...sections));

@@ -9,6 +9,7 @@ A caller that shows replies as they grow gets items with the new part of the tex
 """
 
 import asyncio
+import base64
 import itertools
 import logging
 from collections.abc import Hashable
@@ -29,6 +30,7 @@ from chatbots.errors import (
     HostingError,
     LineLostError,
 )
+from chatbots.pictures import Picture
 from chatbots.replies import Candidate, ReplyOutcome, Response, Usage
 from turnwise.bots.hosting.growth import GrowthDecoder, Item, OnPartial, PartialReply
 from turnwise.bots.hosting.presence import Copy
@@ -241,7 +243,7 @@ async def _new_client() -> BotClient:
 
 def encode_context(context: Context) -> Item:
     return {
-        "turns": [[turn.speaker.value, turn.text] for turn in context.turns],
+        "turns": [[turn.speaker.value, turn.text, *_encoded_picture(turn.picture)] for turn in context.turns],
         "seed": context.seed,
         "dialogue": context.dialogue,
         "material": [[passage.text, passage.title] for passage in context.material],
@@ -251,10 +253,20 @@ def encode_context(context: Context) -> Item:
 
 
 def decode_context(item: Item) -> Context:
-    turns = tuple(Turn(Speaker(speaker), text) for speaker, text in item["turns"])
+    turns = tuple(
+        Turn(Speaker(speaker), text, _decoded_picture(picture)) for speaker, text, *picture in item["turns"]
+    )
     material = tuple(Passage(text, title) for text, title in item["material"])
     drawing = Drawing(*item["drawing"]) if item["drawing"] else None
     return Context(turns, item["seed"], item["dialogue"], material, drawing, Setting(*item["setting"]))
+
+
+def _encoded_picture(picture: Picture | None) -> list[str]:
+    return [picture.media_type, picture.base64] if picture else []
+
+
+def _decoded_picture(fields: list[str]) -> Picture | None:
+    return Picture(fields[0], base64.b64decode(fields[1])) if fields else None
 
 
 def encode_response(response: Response) -> Item:

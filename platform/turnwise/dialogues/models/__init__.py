@@ -1,6 +1,7 @@
 """Tables of conversations: dialogues, seats, turns, faults, and reading material."""
 
 from turnwise.dialogues.models.conversations import Dialogue, Seat, TranscriptImport, packed
+from turnwise.dialogues.models.pictures import MessagePicture, Picture
 from turnwise.dialogues.models.turns import (
     MOST_USES,
     ArticleUse,
@@ -14,6 +15,6 @@ from turnwise.dialogues.models.turns import (
 )
 
 __all__ = [
-    "MOST_USES", "ArticleUse", "Dialogue", "Fault", "Material", "OperatorReply", "ReadingSet",
-    "ReplyVersion", "Seat", "TranscriptImport", "Turn", "Typing", "packed",
+    "MOST_USES", "ArticleUse", "Dialogue", "Fault", "Material", "MessagePicture", "OperatorReply",
+    "Picture", "ReadingSet", "ReplyVersion", "Seat", "TranscriptImport", "Turn", "Typing", "packed",
 ]  # fmt: skip

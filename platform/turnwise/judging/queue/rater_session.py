@@ -182,6 +182,7 @@ class RaterSession:
 
     Attributes:
         asks: the asks of readers, by number.
+        has_pictures: items may have pictures that were sent in their conversations.
     """
 
     batch_id: int
@@ -191,6 +192,7 @@ class RaterSession:
     asks: Mapping[int, Ask]
     markdown: bool
     shows_reading: bool
+    has_pictures: bool = False
 
     def ask_of(self, key: UUID) -> Ask:
         """The ask of the item with this key, whose first byte is the ask's number.

@@ -27,6 +27,7 @@ from turnwise.crowd.places.reservation import HOLD
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.batteries.batch_allocation import comparable_questions
 from turnwise.judging.batteries.battery_rules import battery_of
+from turnwise.judging.items import item_pictures
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
 from turnwise.judging.queries import abandoned_slots
 from turnwise.judging.queue import training
@@ -190,6 +191,7 @@ def get_rater_session(public_id: UUID, worker_id: int) -> RaterSession:
         asks={ask.number: ask for ask in asks_of_readers(batch.study)},
         markdown=batch.study.markdown,
         shows_reading=plan_of(batch.study).shows_reading,
+        has_pictures=item_pictures.are_there_pictures(),
     )
 
 
@@ -215,9 +217,9 @@ async def judge_batched(
         await in_database(_refuse_without_reason, session, key, ask, checked)
     row = await JUDGE.row(**_step(session, key, ask, checked, timing))
     judged = _judged(row, checked)
-    if not session.shows_reading:
+    if not (session.shows_reading or session.has_pictures):
         return judged
-    return replace(judged, leased=await in_database(_with_reading, session, judged.leased))
+    return replace(judged, leased=await in_database(_complete, session, judged.leased))
 
 
 def judge(
@@ -232,7 +234,7 @@ def judge(
     ask, checked = _checked(session, key, answers)
     _refuse_without_reason(session, key, ask, checked)
     judged = _judged(JUDGE.row_alone(**_step(session, key, ask, checked, timing)), checked)
-    return replace(judged, leased=_with_reading(session, judged.leased))
+    return replace(judged, leased=_complete(session, judged.leased))
 
 
 def _checked(
@@ -312,11 +314,18 @@ def state(session: RaterSession) -> dict[str, Any]:
     found = _json_value(_STATE, [MOST_REVIEWABLE, session.batch_id])
     progress = _progress(found["done"], found["size"], len(found["held"]))
     return {
-        "items": _with_reading(session, found["held"]),
-        "judged": _with_reading(session, found["judged"]),
+        "items": _complete(session, found["held"]),
+        "judged": _complete(session, found["judged"]),
         "progress": progress,
         "is_over": found["finished"],
     }
+
+
+def _complete(session: RaterSession, items: list[ShownItem]) -> list[ShownItem]:
+    """The items with their pictures, and with their reading if the study shows it."""
+    if session.has_pictures and items:
+        items = item_pictures.with_pictures(session.batch_id, session.participation_id, items)
+    return _with_reading(session, items)
 
 
 def _with_reading(session: RaterSession, items: list[ShownItem]) -> list[ShownItem]:

@@ -100,6 +100,14 @@ class ReplySettings(models.Model):
             "judged, and all are stored. A bot that always answers alike gives itself away."
         ),
     )
+    takes_pictures = models.BooleanField(
+        default=False,
+        verbose_name=_("let people send pictures"),
+        help_text=_(
+            "One picture with a message, stored without its metadata. Bots that see no pictures get the text "
+            "alone. A picture can show people: say so in the consent text."
+        ),
+    )
     scenario = models.TextField(
         blank=True,
         max_length=2000,

@@ -15,6 +15,7 @@ from turnwise.dialogues import (
     growing_replies,
     operator_replies,
     partner_events,
+    pictures,
     queries,
     regenerating,
     reply_versions,
@@ -156,6 +157,9 @@ class DialogueConsumer(WorkerSocket):
 
     async def turn(self, frame: Frame) -> None:
         text, key = field(frame, "text", str), uuid_field(frame, "key")
+        picture = pictures.checked_hash(frame.get("picture"))
+        if picture and not self.seat.takes_pictures:
+            raise RefusedError("malformed")
         send_to_partner = self.partner.send if self.partner else None
         await turn_taking.take_turn(
             self.seat,
@@ -164,6 +168,7 @@ class DialogueConsumer(WorkerSocket):
             displayed=self.displayed,
             send=self.send_everywhere,
             send_to_partner=send_to_partner,
+            picture=picture,
         )
         if typed := turn_taking.TypingMeasurement.of(frame):
             await in_database(turn_taking.record_typing, self.seat.dialogue_id, key, typed)
@@ -274,7 +279,11 @@ class DialogueConsumer(WorkerSocket):
         await self.say(frame | {"turn": self._formatted(frame["turn"])} if "turn" in frame else frame)
 
     def _formatted(self, turn: Frame) -> Frame:
-        """The turn, with its text as HTML if the study shows Markdown of chatbots formatted."""
+        """The turn, with its text as HTML if the study shows Markdown of chatbots formatted.
+
+        Its picture gets an address that only this participant's browser may open.
+        """
+        turn = pictures.with_address(turn, self.seat.participation_id)
         is_shown = self.seat.markdown and turn["speaker"] == "bot"
         return turn | {"html": as_html(turn["text"])} if is_shown else turn
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Dialogue
+from turnwise.dialogues.picture_files import MAX_UPLOAD_BYTES
 from turnwise.dialogues.progress import SeatAsk
 from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.seat_context import asks_of
@@ -49,7 +51,8 @@ def chat_page(
         "resume_code": participation.resume_code,
         "materials": materials,
         "has_reading": bool(materials),
-        "settings": page_settings(
+        "settings": picture_settings(dialogue.study)
+        | page_settings(
             dialogue.study,
             asks_of(seat.asks),
             partner,
@@ -60,6 +63,14 @@ def chat_page(
         ),
     }
     return render(request, "tasks/conversation/chat.html", context)
+
+
+def picture_settings(study: Study) -> dict[str, object]:
+    """Settings of the page's script about pictures; empty if people send none."""
+    if not study.takes_pictures:
+        return {}
+    upload = reverse("dialogues:upload", args=[study.code])
+    return {"pictures": {"upload": upload, "max_bytes": MAX_UPLOAD_BYTES}}
 
 
 def page_settings(

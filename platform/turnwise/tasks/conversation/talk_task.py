@@ -51,7 +51,7 @@ class ConversationForm(StudyForm):
             "bots_read", "knowledge", *ASKING, "re_entry", "re_entry_most",
             "reply_display", "reply_pace", "may_stop_replies", "max_reply_versions",
             "max_reply_chars", "max_message_chars", "stores_reasoning",
-            "scenario", "persona",
+            "scenario", "persona", "takes_pictures",
         )  # fmt: skip
         labels = {"pay_amount": gettext_lazy("Pay per conversation")}
 
@@ -176,6 +176,11 @@ def _key(value: Any) -> int:
     """Parse a bot's key from a form value; 0 if it is not a valid key."""
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def pictures_line(study: Study) -> dict[str, str]:
+    """Protocol line on pictures; empty if people send none."""
+    return {"Pictures": "people may send one with a message"} if study.takes_pictures else {}
 
 
 class TalkTask(ReportedTask):

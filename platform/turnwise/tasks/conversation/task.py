@@ -24,7 +24,7 @@ from turnwise.studies.queries import with_bots
 from turnwise.studies.tasks import Rows, register
 from turnwise.tasks.conversation import rehearsal
 from turnwise.tasks.conversation.preview import TalkPreviewed
-from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask
+from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask, pictures_line
 
 
 @register
@@ -115,6 +115,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
             "Names of the bots": "hidden" if study.blind else "shown",
             **_reply_display(study),
             **_reply_versions(study),
+            **pictures_line(study),
             **_re_entry(study),
         }
 

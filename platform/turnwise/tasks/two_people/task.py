@@ -19,7 +19,7 @@ from turnwise.studies.forms import ASKING, FIELDS, StudyForm
 from turnwise.studies.models import Speaker, Study
 from turnwise.studies.outlook import PlannedStudy, parse_count, planned_conversations
 from turnwise.studies.tasks import Plan, Rows, copied_row, register
-from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask
+from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask, pictures_line
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
 from turnwise.tasks.two_people import queries, rehearsal
 from turnwise.tasks.two_people.models import TwoPeoplePlan
@@ -41,6 +41,7 @@ class TwoPeopleForm(StudyForm):
             "max_message_chars",
             "scenario",
             "persona",
+            "takes_pictures",
         )
         labels = {"pay_amount": _("Pay per person and conversation")}
 
@@ -152,6 +153,7 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
             "Turns": f"{study.min_turns} to {study.max_turns}",
             "Asked": "; ".join(map(str, study.work_asks)),
             "Partner": f"described as {partner}",
+            **pictures_line(study),
         }
 
     @override
