@@ -43,6 +43,7 @@ from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.models import PanelAct, Participation, StudyPanel, Waiting
 from turnwise.crowd.places.assignment import admit, assign
 from turnwise.dialogues.models import Turn
+from turnwise.judges import services as judges
 from turnwise.judging.models import Item
 from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
@@ -158,6 +159,7 @@ RULES = {
     "labels": OWNER,
     "transcripts": OWNER,
     "acceptance": OWNER,
+    "judges": OWNER,
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
     "privacy": OWNER,
@@ -302,6 +304,7 @@ def things(
     run = make_run(version, "Alpha")
     known = make_base(owner=rex)
     audit = start(bot, by=rex)
+    judge_run = judges.start(queue.asks.get(number=0), bot, draws=1, by=rex)
     sweep = Sweep.objects.create(bot=bot, context_version=version, owner=rex, seed=1)
     asked = create_set(TONE, owner=rex)
     kept = decide(taking_part, "keep", reason="", by=rex)
@@ -345,6 +348,7 @@ def things(
         "transcripts:relay_correct": {"pk": relay.pk},
         "transcripts:relay_finish": {"pk": relay.pk},
         "transcripts:relay_discard": {"pk": relay.pk},
+        "judges": {"pk": queue.pk, "run_id": judge_run.pk, "ending": "csv"},
         "judging": {"pk": queue.pk, "key": item.key, "name": bot.name},
         "judging_task:both_groups": {"pk": queue.pk, "other": second_group},
         "judging_task:both_groups_csv": {"pk": queue.pk, "other": second_group},
