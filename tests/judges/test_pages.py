@@ -98,11 +98,17 @@ def test_a_run_is_cancelled_and_continued(
     assert "Judge what is missing" not in page(client, run.get_absolute_url())
 
 
-def _by_system(item: Item) -> dict[str, bool]:
-    """People's answers: every third item makes no sense, whatever its system."""
-    assert item.response
-    sensible = int(item.response.context.key[1:]) % 3 > 0
-    return {"sensible": sensible, **({"specific": False} if sensible else {})}
+def answers_of_rater(rater: int) -> Callable[[Item], dict[str, bool]]:
+    """Answers of a person: every third item makes no sense, whatever its system; each tenth time they err."""
+
+    def answer(item: Item) -> dict[str, bool]:
+        assert item.response
+        number = int(item.response.context.key[1:])
+        errs = (number + 3 * rater + ("Beta" in item.response.text)) % 10 == 0
+        sensible = (number % 3 > 0) != errs
+        return {"sensible": sensible, **({"specific": False} if sensible else {})}
+
+    return answer
 
 
 def _favouring(text: str) -> str:
@@ -113,10 +119,10 @@ def _favouring(text: str) -> str:
 
 @pytest.fixture
 def judged(make_items: MakeStudyOfTwo, make_judge: MakeJudge) -> JudgeRun:
-    """A run over 60 items, of which three people have judged all."""
-    study = make_items(30, raters=3)
-    for _ in range(3):
-        judge(study, _by_system)
+    """A run over 60 items, of which six people have judged all."""
+    study = make_items(30, raters=6)
+    for rater in range(6):
+        judge(study, answers_of_rater(rater))
     return finished(study, make_judge(_favouring))
 
 
@@ -136,6 +142,7 @@ def test_the_judge_card_shows_agreement_favouritism_and_worth(
     assert "The judge favours Beta over Alpha" in shown
     assert "by 33.3 points more" in shown
     assert "People and machine" in shown
+    assert "People judged every item, so the machine has nothing to add." in shown
     assert "the same answer to “Is it specific?”" in shown
     # 60 answers of 200 + 10 tokens at 10 and 100 USD a million.
     assert "0.18 USD" in shown
@@ -145,7 +152,7 @@ def test_with_few_items_of_people_the_card_says_that_it_cannot(
     make_items: MakeStudyOfTwo, make_judge: MakeJudge, rex: User, sign_in: SignIn
 ) -> None:
     study = make_items(5)
-    judge(study, _by_system)
+    judge(study, answers_of_rater(0))
     run = finished(study, make_judge(lambda text: '{"sensible": false}' if "c2" in text else GOOD))
 
     assert "With fewer than 20" in page(sign_in(rex), run.get_absolute_url())

@@ -4,19 +4,24 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from tests.asking import ANSWERS
 from tests.chatbots.local_service import Sent
-from tests.conftest import MakePairs, MakeStudy
+from tests.conftest import MakeMeeting, MakePairs, MakeStudy
 from tests.desks import judge
 from tests.judges.conftest import GOOD, MakeStudyOfTwo, judged_text, said
 from tests.planted import computed, talked
+from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
+from turnwise.dialogues.models import Turn
+from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.judges import queries, services
 from turnwise.judges.models import Judge, JudgeRun, MachineLabel
 from turnwise.judges.services import STORED_CHARS
@@ -167,8 +172,6 @@ def test_a_complete_run_goes_on_with_items_that_were_added(
 def test_a_cancelled_run_keeps_its_labels_and_asks_no_more(
     make_items: MakeStudyOfTwo, make_judge: MakeJudge
 ) -> None:
-    from django.utils import timezone
-
     run = started(make_items(2), make_judge())
 
     assert services.cancel(run, now=timezone.now())
@@ -234,8 +237,6 @@ def test_what_cannot_be_judged_is_refused_in_words(
 def test_gold_items_and_items_out_of_the_queue_are_not_judged(
     make_items: MakeStudyOfTwo, make_judge: MakeJudge
 ) -> None:
-    from django.utils import timezone
-
     study = make_items(3)
     first, second, *others = Item.objects.filter(study=study).order_by("pk")
     Item.objects.filter(pk=first.pk).update(right_answers={"sensible": [True]})
@@ -293,3 +294,31 @@ def test_an_answer_about_an_item_that_has_gone_is_dropped(
     run = finished(study, make_judge(answer))
 
     assert (run.state, outcomes(run)) == (JudgeRun.State.DONE, {"answered": 3})
+
+
+def test_what_a_machine_wrote_about_a_shared_conversation_goes_with_a_withdrawal(
+    make_meeting: MakeMeeting, make_queue: Any, make_judge: MakeJudge
+) -> None:
+    """The partner's messages and the labels about them stay, but the machine may have quoted the others."""
+    meeting = make_meeting()
+    first, second = come(meeting), come(meeting)
+    dialogue = create_dialogue(
+        meeting, SeatOccupant(assignment=first), SeatOccupant(assignment=second), now=timezone.now()
+    )
+    Turn.objects.bulk_create(
+        Turn(dialogue=dialogue, position=n, text=text, created_at=timezone.now())
+        for n, text in enumerate(("I am Wanda", "Hello Wanda"))
+    )
+    readers = make_queue()
+    answer = Turn.objects.get(position=1)
+    item = Item.objects.create(
+        study=readers, ask=readers.asks.get(number=0), turn=answer, key=uuid4(), language="en"
+    )
+    run = started(readers, make_judge(lambda _text: "The reply to “I am Wanda” is fine."))
+    work_to_the_end(run)
+    assert "Wanda" in run.labels.get(item=item).text
+
+    withdraw(first.participation_id)
+
+    label = run.labels.get(item=item)
+    assert (label.outcome, label.text, label.why) == ("outside", "", "")

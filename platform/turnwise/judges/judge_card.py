@@ -1,7 +1,7 @@
 """A judge card: a run's labels beside those of people. Brings scipy; import it only where it is needed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -231,6 +231,8 @@ def _estimate_row(score: Score, name: str, found: AssistedEstimate | Undefined, 
     if isinstance(found, Undefined):
         return EstimateRow(name, "", "", found.reason)
     digits, factor = _digits(score), score.factor
+    if not found.pool:
+        found = replace(found, note=_("People judged every item, so the machine has nothing to add."))
     return EstimateRow(
         name,
         _number(score, found.people_value) + _ends(found.people_interval, factor, digits),
