@@ -9,7 +9,7 @@ from evaluation.machine_judges.template import judgeable_questions
 from evaluation.rater_agreement.ratings import Metric, Ratings
 from evaluation.rater_agreement.reliability import Alpha, alpha
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import BoolArray, FloatArray
+from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 EVERY_SYSTEM = ""
 """Name of all systems together."""
@@ -59,7 +59,7 @@ def agreements(judged: JudgedItems) -> list[Agreement]:
 
 
 def _agreement(
-    question: str, system: str, answers: tuple[FloatArray, FloatArray], cluster: FloatArray, metric: Metric
+    question: str, system: str, answers: tuple[FloatArray, FloatArray], cluster: IntArray, metric: Metric
 ) -> Agreement:
     people, judge = answers
     items = len(people)

@@ -153,7 +153,7 @@ def _labels_of_judge(run: JudgeRun, questions: QuestionSet, number: dict[int, in
     answered = run.labels.filter(outcome=MachineLabel.Outcome.ANSWERED).order_by("item", "draw")
     rows = [row for row in answered.values_list("item_id", "draw", "answers") if row[0] in number]
     answers = {
-        question.key: coded_answers(question, [given.get(question.key) for *_which, given in rows])
+        question.key: coded_answers(question, [(given or {}).get(question.key) for *_which, given in rows])
         for question in coded_questions(questions)
     }
     item = np.array([number[row[0]] for row in rows], dtype=np.int64)
