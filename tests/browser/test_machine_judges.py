@@ -50,7 +50,11 @@ def run(rex: User, make_queue: MakeQueue, make_contexts: MakeContexts, make_run:
 
 def _label(item: Item, number: int) -> dict[str, object]:
     if number % 10 == 3:
-        return {"outcome": "outside", "text": LONG, "why": "The answer is neither a JSON object nor a choice."}
+        return {
+            "outcome": "outside",
+            "text": LONG,
+            "why": "The answer is neither a JSON object nor a choice.",
+        }
     if number % 10 == 7:
         return {"outcome": "refused", "why": "The model or its service declined."}
     answers = answers_about(item) if number % 4 else {"sensible": True, "specific": False}

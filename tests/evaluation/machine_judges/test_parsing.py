@@ -63,7 +63,7 @@ def test_any_text_is_an_answer_or_outside_the_choices(questions: QuestionSet, te
     else:
         why = ""
     assert "\x00" not in why
-    assert why.encode() or read  # the reason can be stored
+    why.encode()  # the reason can be stored
     for question in judgeable_questions(questions):
         answer = read.get(question.key)
         for each in answer if isinstance(answer, list) else [] if answer is None else [answer]:
