@@ -21,7 +21,7 @@ LONG = "I would rather say a few words about it than choose one of the answers. 
 
 
 def answers_about(item: Item) -> dict[str, bool]:
-    """Answers of a person about a response to the context c1, c2, …"""
+    """Answers of a person about a response; every third makes no sense."""
     assert item.response
     sensible = int(item.response.context.key[1:]) % 3 > 0
     return {"sensible": sensible, **({"specific": item.pk % 2 == 0} if sensible else {})}

@@ -47,7 +47,10 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     ),
     "results": (
         _("Results"),
-        ("statistics", "judges", "assisted", "comparisons", "imports", "exports", "evaluation/data/README.md", "api"),
+        (
+            "statistics", "judges", "assisted", "comparisons", "imports", "exports",
+            "evaluation/data/README.md", "api",
+        ),
     ),
     "running": (
         _("Running Turnwise"),
