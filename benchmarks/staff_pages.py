@@ -94,6 +94,7 @@ NARROWED = (
 OF_JUDGING = (
     ("study", ""), ("report", "report/"), ("queue", "queue/"), ("items", "items/"), ("monitor", "monitor/"),
     ("systems side by side", "report/contexts/"), ("battery", "queue/battery/"), ("gold", "queue/gold/"),
+    ("machine judges", "judges/"),
 )  # fmt: skip
 OF_BOT = (
     ("settings", ""), ("form", "edit/"), ("history", "history/"), ("judged", "judged/"),
@@ -125,6 +126,7 @@ OF_ONE = {
     "questions:import_version": ("questions.SetVersion", {"name": "own_set.name"}),
     "quality:qualification": ("quality.Qualification", {"pk": "pk"}),
     "transcripts:import": ("dialogues.TranscriptImport", {"pk": "pk"}),
+    "judges:run": ("judges.JudgeRun", {"pk": "study_id", "run_id": "pk"}),
     "audits:audit": ("audits.Audit", {"pk": "pk", "name": "bot.name"}),
     "comparisons:sweep": ("responses.Sweep", {"pk": "pk", "name": "bot.name"}),
     "crowd:prolific": ("crowd.StudyPanel", {"pk": "study_id"}),
@@ -251,6 +253,7 @@ def create_further_data(owner: Any, *, judging: int, chats: int, values: Mapping
         for statement in JUDGED_RESPONSES.format(**values).split(";\n"):
             cursor.execute(statement)
     _of_bot(owner, Bot.objects.get(name="bot-1"), version)
+    _of_judge(owner, Bot.objects.get(name="bot-1"), judging)
     _of_people(owner)
     _from_elsewhere(owner, Study.objects.get(pk=chats))
     _other_studies(owner)
@@ -287,6 +290,26 @@ def _of_bot(owner: Any, bot: Any, version: Any) -> None:
     start(bot, by=owner)
     Sweep.objects.create(bot=bot, context_version=version, owner=owner, seed=1)
     register_bot(name="wizard", title="Wizard", adapter="operator", owner=owner)
+
+
+def _of_judge(owner: Any, bot: Any, judging: int) -> None:
+    """A machine judge that agrees with nobody in particular about all responses."""
+    from django.utils import timezone
+
+    from turnwise.judges.models import JudgeRun, MachineLabel
+    from turnwise.judges.services import items_to_judge, start
+    from turnwise.studies.models import Ask
+
+    run = start(Ask.objects.get(study=judging, number=0), bot, draws=1, by=owner)
+    now = timezone.now()
+    MachineLabel.objects.bulk_create(
+        MachineLabel(
+            run=run, item=item, outcome="answered", at=now,
+            answers={"sensible": n % 3 > 0, "specific": n % 6 > 3},
+        )
+        for n, item in enumerate(items_to_judge(run.ask))
+    )  # fmt: skip
+    JudgeRun.objects.filter(pk=run.pk).update(state=JudgeRun.State.DONE, finished_at=now)
 
 
 def _of_people(owner: Any) -> None:

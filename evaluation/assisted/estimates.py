@@ -38,7 +38,10 @@ LEAST = 20
 """Smallest number of items of a system that people must have labelled."""
 LEAST_IN_STRATUM = 5
 _ALIKE = "People's labels are all alike, so they do not show how the judge errs."
-_WORTHLESS = "The judge adds nothing: it does not follow people's labels closely enough."
+_WORTHLESS = (
+    "The judge adds nothing: it does not follow people's labels closely enough, or labelled too few further "
+    "items."
+)
 
 
 @dataclass(frozen=True, slots=True)

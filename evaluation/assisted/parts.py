@@ -12,6 +12,8 @@ from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 LEAST_TO_FOLLOW = 10
 """Smallest number of people's items in a stratum in which the judge is followed."""
+LEAST_POOL = 20
+"""Smallest number of items of a stratum with the judge's label alone on which it predicts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +98,17 @@ class Stratum:
 
         Those without people's labels; all of them if probabilities differ, since what is left over from an
         unequal draw does not represent the stratum. None if people labelled so few items of the stratum that
-        they hardly show the judge's errors.
+        they hardly show its errors, or if so few are left, or so alike, that they hide their variance:
+        a single item has a variance of 0, and λ would be 1.
         """
         if self.labelled_items < LEAST_TO_FOLLOW:
             return np.empty(0, dtype=np.int64)
         judged = self.items & self.sample.is_judged
-        if self.sample.probability is None:
-            judged &= ~self.sample.has_labels
-        return np.flatnonzero(judged)
+        if self.sample.probability is not None:
+            return np.flatnonzero(judged)
+        pool = np.flatnonzero(judged & ~self.sample.has_labels)
+        hides_variance = pool.size < LEAST_POOL or np.ptp(self.sample.judge[pool]) == 0
+        return np.empty(0, dtype=np.int64) if hides_variance else pool
 
     @cached_property
     def labelled_items(self) -> int:

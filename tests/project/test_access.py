@@ -44,6 +44,7 @@ from turnwise.crowd.models import PanelAct, Participation, StudyPanel, Waiting
 from turnwise.crowd.places.assignment import admit, assign
 from turnwise.dialogues.models import Picture, Turn
 from turnwise.dialogues.pictures import address_for
+from turnwise.judges import services as judges
 from turnwise.judging.models import Item
 from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
@@ -162,6 +163,7 @@ RULES = {
     "dialogues:staff_picture": OWNER,
     "transcripts": OWNER,
     "acceptance": OWNER,
+    "judges": OWNER,
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
     "privacy": OWNER,
@@ -310,6 +312,7 @@ def things(
         height=1, content=b"x", uploaded_at=timezone.now(),
     )  # fmt: skip
     audit = start(bot, by=rex)
+    judge_run = judges.start(queue.asks.get(number=0), bot, draws=1, by=rex)
     sweep = Sweep.objects.create(bot=bot, context_version=version, owner=rex, seed=1)
     asked = create_set(TONE, owner=rex)
     kept = decide(taking_part, "keep", reason="", by=rex)
@@ -353,6 +356,7 @@ def things(
         "transcripts:relay_correct": {"pk": relay.pk},
         "transcripts:relay_finish": {"pk": relay.pk},
         "transcripts:relay_discard": {"pk": relay.pk},
+        "judges": {"pk": queue.pk, "run_id": judge_run.pk, "ending": "csv"},
         "judging": {"pk": queue.pk, "key": item.key, "name": bot.name},
         "judging_task:both_groups": {"pk": queue.pk, "other": second_group},
         "judging_task:both_groups_csv": {"pk": queue.pk, "other": second_group},

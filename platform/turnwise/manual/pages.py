@@ -47,7 +47,10 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     ),
     "results": (
         _("Results"),
-        ("statistics", "assisted", "comparisons", "imports", "exports", "evaluation/data/README.md", "api"),
+        (
+            "statistics", "judges", "assisted", "comparisons", "imports", "exports",
+            "evaluation/data/README.md", "api",
+        ),
     ),
     "running": (
         _("Running Turnwise"),
@@ -261,6 +264,7 @@ HELP = {
     "crowd:limits": "running",
     "crowd:payments": "payments",
     "exports": "exports",
+    "judges": "judges",
     "judging": "labelling",
     "knowledge": "topical-chat",
     "labels": "labelling",

@@ -13,44 +13,29 @@ from evaluation.texts.cleaning import WITHDRAWN
 from evaluation.texts.personal_data import Kind, Redactor, find_personal_data
 from turnwise.crowd.redaction import redactor_of
 from turnwise.dialogues.models import Turn
+from turnwise.judging.items.sources import SOURCE_STUDIES, source_studies
 from turnwise.judging.models import Item
 from turnwise.labels.models import Label
 from turnwise.questions.question_sets import question_set
 from turnwise.responses.models import Response
 from turnwise.studies.models import Study
 
-# Lookup paths from an item to the studies in which its texts were written.
-_SOURCE_STUDIES = (
-    "turn__dialogue__study", "dialogue__study", "response__run__study",
-    "pair__first_response__run__study", "pair__second_response__run__study",
-    "pair__first_dialogue__study", "pair__second_dialogue__study",
-)  # fmt: skip
-
 
 def redactor_for(study: Study) -> Redactor:
     """Redactor for a study's exports: its redactions, and those of all studies whose texts it judges."""
-    return redactor_of({study.pk, *_sources(study)})
-
-
-def _sources(study: Study) -> set[int]:
-    items, found = Item.objects.filter(study=study).order_by(), set[int]()
-    for path in _SOURCE_STUDIES:
-        # Filter on the item's own column first: otherwise all conversations would be read.
-        there = items.filter(**{f"{path.partition('__')[0]}__isnull": False, f"{path}__isnull": False})
-        found.update(there.values_list(path, flat=True).distinct())
-    return found
+    return redactor_of({study.pk, *source_studies(study)})
 
 
 def studies_quoted_by(study: Study) -> set[int]:
     """The study, the studies whose texts it judges, and all studies that judge the same texts."""
-    sources = {study.pk, *_sources(study)}
+    sources = {study.pk, *source_studies(study)}
     return sources | studies_that_judge(sources)
 
 
 def studies_that_judge(studies: Collection[int]) -> set[int]:
     """Studies whose reports and exports contain texts of these studies."""
     items = Item.objects.order_by().values_list("study", flat=True).distinct()
-    return {key for path in _SOURCE_STUDIES for key in items.filter(**{f"{path}__in": studies})}
+    return {key for path in SOURCE_STUDIES for key in items.filter(**{f"{path}__in": studies})}
 
 
 def answered(question: Question, answers: Mapping[str, Answer], redactor: Redactor) -> Answer | None:

@@ -16,6 +16,7 @@ from turnwise.accounts.models import User
 from turnwise.crowd.models import Outcome, Participation, Withdrawal, Worker
 from turnwise.crowd.places.ending import end
 from turnwise.dialogues.models import Dialogue, MessagePicture, Seat, Turn, Typing
+from turnwise.judges.models import MachineLabel
 from turnwise.judging.models import Agreement, Batch, Item, Slot, Training
 from turnwise.labels.models import Label, Pair
 from turnwise.privacy.erasure import anonymize, has_unpaid_amount
@@ -143,6 +144,7 @@ def _remove_contributions(participation: Participation, by: User | None, now: da
     elif seat:
         _blank_turns(turns)
         seat.pictures.all().delete()
+        _blank_machine_texts(seat)
     # These figures include deleted labels; the page computes them again.
     settled = Agreement.State.READY, Agreement.State.FAILED
     Agreement.objects.filter(ask__study__in=touched, state__in=settled).delete()
@@ -210,3 +212,9 @@ def _blank_turns(turns: list[int]) -> None:
     Label.objects.filter(turn__in=turns).delete()
     Typing.objects.filter(turn__in=turns).delete()
     MessagePicture.objects.filter(turn__in=turns).delete()
+
+
+def _blank_machine_texts(seat: Seat) -> None:
+    """Delete what machine judges wrote about the rest of the conversation, since it may quote the texts."""
+    about_rest = Q(item__turn__dialogue=seat.dialogue_id) | Q(item__dialogue=seat.dialogue_id)
+    MachineLabel.objects.filter(about_rest).update(text="", why="")

@@ -13,6 +13,7 @@ from turnwise.accounts.admin import NeverDeleted, ViewOnly
 from turnwise.audits.models import Audit, AuditedReply
 from turnwise.bots.models import BotBudget, BotPrice, BotUsage
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
+from turnwise.judges.models import Judge, JudgeRun, MachineLabel
 from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
 from turnwise.labels.models import Label, Pair
 from turnwise.questions.models import OwnSet, SetVersion
@@ -88,6 +89,26 @@ site.register(
     list_display=("audit", "question", "turn", "category", "text"),
     list_filter=("category",),
     list_select_related=("audit__bot",),
+)
+site.register(
+    Judge,
+    ViewOnlyAdmin,
+    list_display=("bot", "question_set", "draws", "owner", "created_at"),
+    list_select_related=("bot", "owner"),
+)
+site.register(
+    JudgeRun,
+    ViewOnlyAdmin,
+    list_display=("judge", "study", "state", "started_by", "created_at"),
+    list_filter=("state",),
+    list_select_related=("judge__bot", "study", "started_by"),
+)
+site.register(
+    MachineLabel,
+    ViewOnlyAdmin,
+    list_display=("run", "item", "draw", "outcome", "answers", "at"),
+    list_filter=("outcome",),
+    list_select_related=("run__judge__bot", "item"),
 )
 site.register(
     Report,

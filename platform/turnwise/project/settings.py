@@ -102,6 +102,7 @@ INSTALLED_APPS = [
     "turnwise.transcripts",
     "turnwise.acceptance",
     "turnwise.judging",
+    "turnwise.judges",
     "turnwise.audits",
     "turnwise.quality",
     "turnwise.privacy",
@@ -268,6 +269,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "take-up-audits": {
         "task": "turnwise.audits.tasks.take_up_audits",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "take-up-judge-runs": {
+        "task": "turnwise.judges.tasks.take_up_judge_runs",
         "schedule": 5.0,
         "options": {"expires": 5},
     },

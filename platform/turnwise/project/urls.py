@@ -35,6 +35,7 @@ urlpatterns = [
     path("", include("turnwise.transcripts.urls")),
     path("", include("turnwise.acceptance.urls")),
     path("", include("turnwise.judging.urls")),
+    path("", include("turnwise.judges.urls")),
     path("", include("turnwise.audits.urls")),
     path("", include("turnwise.monitoring.urls")),
     path("", include("turnwise.quality.urls")),

@@ -323,3 +323,22 @@ def test_bad_columns_are_refused(rng, column, value, message):
 
     with pytest.raises(ValueError, match=message):
         replace(sample, **{column: value})
+
+
+@pytest.mark.parametrize("pool", [0, 1, 5, 19])
+def test_few_further_items_leave_the_estimate_to_people(pool: int) -> None:
+    """A single item shows no variance: λ was 1, and intervals held the truth in 65 % of studies."""
+    sample = study(np.random.default_rng(3), n=24, pool=pool)
+
+    ours = found(assisted_mean(sample))
+
+    assert ours.power == (0.0,)
+    assert (ours.value, ours.interval) == (ours.people_value, ours.people_interval)
+    assert ours.worth == 1
+
+
+def test_further_items_that_the_judge_labels_alike_leave_the_estimate_to_people() -> None:
+    sample = study(np.random.default_rng(3), n=60, pool=40)
+    alike = np.where(sample.has_labels, sample.judge, 1.0)
+
+    assert found(assisted_mean(replace(sample, judge=alike))).power == (0.0,)

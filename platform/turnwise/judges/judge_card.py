@@ -1,0 +1,284 @@
+"""A judge card: a run's labels beside those of people. Brings scipy; import it only where it is needed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from evaluation.assisted.estimates import AssistedEstimate
+from evaluation.files.writing import MINUS, figure, percent, signed, with_unit
+from evaluation.machine_judges.agreement import EVERY_SYSTEM, Agreement, agreements
+from evaluation.machine_judges.errors import ScoreErrors, score_errors
+from evaluation.machine_judges.judged import Given, JudgedItems
+from evaluation.machine_judges.together import Together, together
+from evaluation.questions import QuestionSet, Score, coded_answers
+from evaluation.report.figures import coded_questions
+from evaluation.statistics.differences import Difference, format_p
+from evaluation.statistics.inference import Nouns
+from evaluation.statistics.interval import Interval, Undefined
+from turnwise.judges.models import JudgeRun, MachineLabel
+from turnwise.judging.models import Item
+from turnwise.judging.queries import counts_in_primary_analysis, items_of
+from turnwise.labels.queries import coded_columns
+from turnwise.questions.question_sets import question_set
+from turnwise.studies.models import Ask
+
+_ITEMS = f"SELECT i.id, i.system, i.cluster FROM ({items_of(ask='%s')}) AS i ORDER BY i.id"
+# Only labels of people, from their own table; each rater's first label of an item.
+_PEOPLE = f"""
+SELECT s.item_id, l.rater_id{{answers}}
+  FROM judging_slot AS s
+  JOIN judging_item AS i ON i.id = s.item_id
+  JOIN labels_label AS l ON l.id = s.label_id
+ WHERE s.study_id = %s AND i.ask_id = %s AND NOT s.is_gold AND l.occasion = 1
+   AND i.right_answers IS NULL AND {counts_in_primary_analysis("s.study_id")}
+ ORDER BY l.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """Agreement about a question over a system's items, in words."""
+
+    question: str
+    system: str
+    items: int
+    percent: str
+    alpha: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRow:
+    """A system's mean by the judge and by people, and the judge's error, in words."""
+
+    system: str
+    items: int
+    judge: str
+    people: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateRow:
+    """A system's score from people alone and with the judge's help, in words."""
+
+    name: str
+    people: str
+    assisted: str
+    worth: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTables:
+    """Tables of one score."""
+
+    title: str
+    unit: str
+    systems: list[SystemRow]
+    favours: list[str]
+    estimates: list[EstimateRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Figures of a run beside those of people.
+
+    Attributes:
+        people_items: number of items that people judged.
+        judge_items: number of items that the judge answered.
+        constant: sentences about questions that the judge answers alike for every item.
+    """
+
+    people_items: int
+    judge_items: int
+    agreement: list[AgreementRow] = field(default_factory=list)
+    scores: list[ScoreTables] = field(default_factory=list)
+    constant: list[str] = field(default_factory=list)
+
+
+def card_of(run: JudgeRun) -> Card:
+    """Compute the card from the labels of now."""
+    judged = judged_items(run)
+    nouns = Nouns(cluster=_noun(run.ask), rater="rater")
+    of_people, of_judge = len(np.unique(judged.people.item)), len(np.unique(judged.judge.item))
+    if not of_judge:
+        return Card(of_people, of_judge)
+    errors, estimates = score_errors(judged, nouns=nouns), together(judged, nouns=nouns)
+    captions = {question.key: question.wording for question in judged.questions.questions}
+    return Card(
+        of_people,
+        of_judge,
+        [_agreement_row(each, captions[each.question]) for each in agreements(judged)] if of_people else [],
+        [_tables(*each, nouns) for each in zip(errors, estimates, strict=True)] if of_people else [],
+        [_alike(captions[key]) for key in _constant_questions(judged)],
+    )
+
+
+def judged_items(run: JudgeRun) -> JudgedItems:
+    """Items of a run with the labels of people, as far as they count, and those of the judge."""
+    questions = question_set(run.judge.question_set)
+    with connection.cursor() as cursor:
+        cursor.execute(_ITEMS, [run.study_id, run.ask_id])
+        rows = cursor.fetchall()
+    ids, systems, clusters = zip(*rows, strict=True) if rows else ((), (), ())
+    number = {item: n for n, item in enumerate(ids)}
+    cluster = np.unique(np.array(clusters, dtype=np.int64), return_inverse=True)[1]
+    return JudgedItems(
+        questions,
+        np.array(systems, dtype=object),
+        cluster,
+        _labels_of_people(run.ask, questions, number),
+        _labels_of_judge(run, questions, number),
+    )
+
+
+def _labels_of_people(ask: Ask, questions: QuestionSet, number: dict[int, int]) -> Given:
+    columns, values = coded_columns(questions)
+    with connection.cursor() as cursor:
+        cursor.execute(_PEOPLE.format(answers=columns), [*values, ask.study_id, ask.pk])
+        rows = [row for row in cursor.fetchall() if row[0] in number]
+    answers = {
+        question.key: np.array([row[n] for row in rows], dtype=np.float64)
+        for n, question in enumerate(coded_questions(questions), 2)
+    }
+    item = np.array([number[row[0]] for row in rows], dtype=np.int64)
+    rater = np.unique(np.array([row[1] for row in rows], dtype=np.int64), return_inverse=True)[1]
+    return Given(item, answers, rater)
+
+
+def _labels_of_judge(run: JudgeRun, questions: QuestionSet, number: dict[int, int]) -> Given:
+    answered = run.labels.filter(outcome=MachineLabel.Outcome.ANSWERED).order_by("item", "draw")
+    rows = [row for row in answered.values_list("item_id", "draw", "answers") if row[0] in number]
+    answers = {
+        question.key: coded_answers(question, [(given or {}).get(question.key) for *_which, given in rows])
+        for question in coded_questions(questions)
+    }
+    item = np.array([number[row[0]] for row in rows], dtype=np.int64)
+    return Given(item, answers, np.array([row[1] for row in rows], dtype=np.int64))
+
+
+def _noun(ask: Ask) -> str:
+    """Noun for what items share: a context of responses, else the conversation of turns."""
+    of_contexts = Item.objects.filter(ask=ask).exclude(response=None, context=None)
+    return "context" if of_contexts.exists() else "conversation"
+
+
+def _constant_questions(judged: JudgedItems) -> list[str]:
+    """Keys of the questions that the judge answers alike for at least two items, and never otherwise."""
+    given = ((key, values[~np.isnan(values)]) for key, values in judged.judge.answers.items())
+    return [key for key, values in given if len(values) > 1 and np.ptp(values) == 0]
+
+
+def _alike(wording: str) -> str:
+    return _(
+        "The judge gives every item the same answer to “%(question)s”, so it tells nothing about them."
+    ) % {"question": wording}
+
+
+def _agreement_row(found: Agreement, wording: str) -> AgreementRow:
+    system = _("All systems") if found.system == EVERY_SYSTEM else found.system
+    alike = found.percent
+    share = alike.reason if isinstance(alike, Undefined) else with_unit(figure(alike, 0), "%")
+    if isinstance(found.alpha, Undefined):
+        return AgreementRow(wording, system, found.items, share, found.alpha.reason)
+    return AgreementRow(
+        wording, system, found.items, share, figure(found.alpha.value, 2) + _ends(found.alpha.interval, 1, 2)
+    )
+
+
+def _ends(interval: Interval | Undefined, factor: float, digits: int) -> str:
+    """The interval in brackets, after a space; empty if there is none."""
+    if isinstance(interval, Undefined):
+        return ""
+    return f" [{figure(factor * interval.low, digits)}, {figure(factor * interval.high, digits)}]"
+
+
+def _tables(errors: ScoreErrors, estimates: Together, nouns: Nouns) -> ScoreTables:
+    score = errors.score
+    return ScoreTables(
+        score.title,
+        _("percent") if score.is_percent else _("points"),
+        [
+            SystemRow(
+                each.system,
+                each.items,
+                _number(score, each.judge),
+                _number(score, each.people),
+                each.error.reason
+                if isinstance(each.error, Undefined)
+                else signed(score.factor * each.error.value, _digits(score))
+                + _ends(each.error.interval, score.factor, _digits(score)),
+            )
+            for each in errors.systems
+        ],
+        [_favour(score, each) for each in errors.favours],
+        _estimate_rows(score, estimates, nouns),
+    )
+
+
+def _estimate_rows(score: Score, estimates: Together, nouns: Nouns) -> list[EstimateRow]:
+    rows = [_estimate_row(score, system, each, nouns) for system, each in estimates.systems.items()]
+    return rows + [
+        _estimate_row(score, f"{first} {MINUS} {second}", each, nouns)
+        for first, second, each in estimates.differences
+    ]
+
+
+def _estimate_row(score: Score, name: str, found: AssistedEstimate | Undefined, nouns: Nouns) -> EstimateRow:
+    if isinstance(found, Undefined):
+        return EstimateRow(name, "", "", found.reason)
+    digits, factor = _digits(score), score.factor
+    if not found.pool:
+        found = replace(found, note=_("People judged every item, so the machine has nothing to add."))
+    return EstimateRow(
+        name,
+        _number(score, found.people_value) + _ends(found.people_interval, factor, digits),
+        _number(score, found.value) + _ends(found.interval, factor, digits),
+        found.sentence(nouns),
+    )
+
+
+def _favour(score: Score, found: Difference) -> str:
+    """Which of two systems the judge favours, compared with people."""
+    names = {"first": found.first, "second": found.second}
+    if isinstance(found.interval, Undefined) or isinstance(found.p, Undefined):
+        return _("Whether the judge favours %(first)s or %(second)s cannot be told.") % names
+    if found.difference < 0:
+        names = {"first": found.second, "second": found.first}
+    sign = 1 if found.difference >= 0 else -1
+    ends: Sequence[float] = sorted((sign * found.interval.low, sign * found.interval.high))
+    digits = _digits(score)
+    values: dict[str, Any] = {
+        **names,
+        "by": figure(score.factor * abs(found.difference), digits),
+        "level": percent(found.interval.level),
+        "low": figure(score.factor * ends[0], digits),
+        "high": figure(score.factor * ends[1], digits),
+        "p": format_p(found.p_holm if isinstance(found.p_holm, float) else found.p),
+    }
+    if isinstance(found.p_holm, float) and found.p_holm < 1 - found.interval.level:
+        return (
+            _(
+                "The judge favours %(first)s over %(second)s: compared with people, by %(by)s points more "
+                "(%(level)s interval %(low)s to %(high)s, %(p)s)."
+            )
+            % values
+        )
+    return (
+        _(
+            "No favouritism between %(first)s and %(second)s is clear: compared with people, %(by)s points "
+            "more for %(first)s (%(level)s interval %(low)s to %(high)s, %(p)s)."
+        )
+        % values
+    )
+
+
+def _number(score: Score, value: float) -> str:
+    return figure(score.factor * value, _digits(score))
+
+
+def _digits(score: Score) -> int:
+    return 1 if score.is_percent else 2

@@ -1,0 +1,301 @@
+"""All writes of machine judges: start a run, record answers and failures, cancel, retry."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, transaction
+from django.db.models import F, Q, QuerySet
+from django.utils.translation import gettext, ngettext
+
+from chatbots.replies import ReplyOutcome
+from evaluation.machine_judges import template
+from evaluation.machine_judges.parsing import OutsideChoicesError, parsed_answers
+from evaluation.machine_judges.template import MOST_DRAWS, ItemText
+from evaluation.questions import QuestionSet
+from evaluation.texts.lengths import MAX_REPLY_CHARS
+from turnwise.accounts.models import User
+from turnwise.bots.hosting.client import Reply
+from turnwise.bots.models import Bot
+from turnwise.judges.models import Judge, JudgeRun, MachineLabel
+from turnwise.judging.models import Item
+from turnwise.questions.question_sets import question_set
+from turnwise.responses import bot_jobs
+from turnwise.responses.bot_jobs import MOST_ATTEMPTS
+from turnwise.responses.bulk_replies import Trouble
+from turnwise.studies.asks import About
+from turnwise.studies.models import Ask
+
+STORED_CHARS = 4_000
+"""Characters of an answer that are stored; its whole length is stored as a number."""
+
+TO_JUDGE = Q(right_answers__isnull=True, removed_at=None, pair=None)
+"""Condition of items that a judge labels: no gold items, pairs, or items that were taken out of the queue."""
+
+_REFUSALS = (ReplyOutcome.REFUSED, ReplyOutcome.FILTERED)
+Outcome = MachineLabel.Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """An answer that a run does not have yet, with the item's text."""
+
+    item: int
+    key: str
+    draw: int
+    text: ItemText
+
+
+def judge_for(bot: Bot, questions: QuestionSet, *, draws: int, owner: User) -> Judge:
+    """The judge with this bot, template and number of draws; a new one if there is none.
+
+    Raises:
+        ValidationError: the set has only questions in free text, or the number of draws is out of bounds.
+    """
+    if not 1 <= draws <= MOST_DRAWS:
+        raise ValidationError(
+            gettext("%(draws)s answers for each item are not possible; choose 1 to %(most)s.")
+            % {"draws": draws, "most": MOST_DRAWS}
+        )
+    try:
+        instructions = template.instructions(questions)
+    except ValueError as error:
+        raise ValidationError(str(error)) from None
+    judge, _is_new = Judge.objects.get_or_create(
+        owner=owner,
+        bot=bot,
+        fingerprint=template.fingerprint(instructions, questions.key, draws),
+        defaults={"question_set": questions.key, "instructions": instructions, "draws": draws},
+    )
+    return judge
+
+
+@transaction.atomic
+def start(ask: Ask, bot: Bot, *, draws: int, by: User) -> JudgeRun:
+    """Queue a run of a bot as the judge of all items of an ask.
+
+    Raises:
+        ValidationError: the bot cannot be asked, the items cannot be judged by a machine, or the same judge
+            is at work on them.
+    """
+    if reason := _why_not_askable(bot) or _why_not_judgeable(ask):
+        raise ValidationError(reason)
+    judge = judge_for(bot, question_set(ask.question_set), draws=draws, owner=by)
+    try:
+        with transaction.atomic():
+            return JudgeRun.objects.create(judge=judge, study=ask.study, ask=ask, started_by=by)
+    except IntegrityError:
+        raise ValidationError(
+            gettext("%(title)s is judging these items. Wait until the run is complete, or cancel it.")
+            % {"title": bot.title}
+        ) from None
+
+
+def _why_not_askable(bot: Bot) -> str:
+    """Reason why a bot cannot be a judge; empty if it can."""
+    if bot.is_outside:
+        why = gettext("%(title)s is not run here, so it cannot judge.")
+    elif bot.is_operated:
+        why = gettext("A person answers in place of %(title)s, so it cannot be a machine judge.")
+    elif not bot.active:
+        why = gettext("%(title)s is switched off. Switch it on under Bots, or choose another.")
+    else:
+        return ""
+    return why % {"title": bot.title}
+
+
+def _why_not_judgeable(ask: Ask) -> str:
+    """Reason why the items of an ask cannot be judged by a machine; empty if they can."""
+    if ask.study.rehearsal_of_id:
+        return gettext("This is a rehearsal. Let the machine judge the study itself.")
+    if ask.about == About.PAIR:
+        return gettext("Machine judges do not compare pairs yet.")
+    if not items_to_judge(ask).exists():
+        return gettext("There are no items to judge yet. Fill the queue first.")
+    return ""
+
+
+def items_to_judge(ask: Ask) -> QuerySet[Item]:
+    """Items of an ask that a judge labels."""
+    return Item.objects.filter(TO_JUDGE, ask=ask, study=ask.study_id)
+
+
+def begin(run_id: int, *, now: datetime) -> JudgeRun | None:
+    """Mark a run as under way; None if it has ended."""
+    return bot_jobs.begin(JudgeRun.objects.select_related("judge__bot", "ask"), run_id, now=now)
+
+
+_MISSING = """
+SELECT i.id, i.key::text, d.n, judging_shown(i, false)
+  FROM judging_item AS i
+ CROSS JOIN generate_series(1, %(draws)s) AS d(n)
+  LEFT JOIN judges_machinelabel AS l ON (l.run_id, l.item_id, l.draw) = (%(run)s, i.id, d.n)
+ WHERE i.study_id = %(study)s AND i.ask_id = %(ask)s
+   AND i.right_answers IS NULL AND i.removed_at IS NULL AND i.pair_id IS NULL
+   AND (l.id IS NULL OR (l.outcome = 'failed' AND l.attempts < %(most_attempts)s))
+ ORDER BY coalesce(l.attempts, 0), d.n, i.key
+ LIMIT %(most)s
+"""
+
+
+def missing(run: JudgeRun, *, most: int) -> list[Missing]:
+    """Answers still to be asked for, earlier failures last; empty if none will be tried any more."""
+    values = {
+        "run": run.pk,
+        "study": run.study_id,
+        "ask": run.ask_id,
+        "draws": run.judge.draws,
+        "most_attempts": MOST_ATTEMPTS,
+        "most": most,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_MISSING, values)
+        rows = cursor.fetchall()
+    return [Missing(item, key, draw, text_of(json.loads(shown))) for item, key, draw, shown in rows]
+
+
+def text_of(shown: dict[str, Any]) -> ItemText:
+    """The texts of an item in the format of the judging page."""
+    return ItemText(shown["context"] or [], shown.get("text"))
+
+
+@transaction.atomic
+def record(
+    run: JudgeRun,
+    answered: Sequence[tuple[Missing, Reply]],
+    failed: Sequence[tuple[Missing, Trouble]],
+    *,
+    now: datetime,
+) -> None:
+    """Store answers and failures. An earlier answer about the same item and draw is kept.
+
+    Answers about items that were deleted meanwhile, such as after a withdrawal, are dropped.
+
+    Raises:
+        BotChangedError: the bot has changed since the run began; nothing was stored.
+    """
+    remaining = _lock_items(each.item for each, _ in (*answered, *failed))
+    if answered:
+        bot_jobs.pin_version(
+            run,
+            "bot_version",
+            {reply.version_id for _, reply in answered},
+            refusal=f"{run.judge.bot.title} changed while it judged. Its labels so far are kept. Start a new "
+            "run to have all of them from one version.",
+        )
+        rows = [_label(run, each, reply, now) for each, reply in answered if each.item in remaining]
+        _forget_failures(run, rows)
+        MachineLabel.objects.bulk_create(rows, ignore_conflicts=True)
+        JudgeRun.objects.filter(pk=run.pk).update(active_at=now, reason="")
+    for each, trouble in failed:
+        if each.item in remaining:
+            _count_failure(run, each, trouble, now)
+
+
+def _lock_items(items: Iterable[int]) -> set[int]:
+    """Keys of these items that still exist; they exist until the transaction ends."""
+    locked = Item.objects.select_for_update(no_key=True).filter(pk__in={*items}).order_by("pk")
+    return set(locked.values_list("pk", flat=True))
+
+
+def _forget_failures(run: JudgeRun, rows: Sequence[MachineLabel]) -> None:
+    """Delete the failures before these answers."""
+    answered = {(row.item_id, row.draw) for row in rows}
+    failures = MachineLabel.objects.filter(run=run, outcome=Outcome.FAILED, item__in={i for i, _ in answered})
+    found = [pk for pk, *which in failures.values_list("pk", "item_id", "draw") if tuple(which) in answered]
+    if found:
+        MachineLabel.objects.filter(pk__in=found).delete()
+
+
+def _label(run: JudgeRun, missing: Missing, reply: Reply, now: datetime) -> MachineLabel:
+    reply = reply.within(MAX_REPLY_CHARS, stores_reasoning=False)
+    response = reply.response
+    label = MachineLabel(
+        run=run,
+        item_id=missing.item,
+        draw=missing.draw,
+        text=response.text[:STORED_CHARS],
+        characters=len(response.text),
+        at=now,
+        latency_ms=reply.latency_ms,
+        generation=reply.generation,
+    )
+    if response.outcome in _REFUSALS:
+        label.outcome, label.why = Outcome.REFUSED, gettext("The model or its service declined.")
+        return label
+    try:
+        label.answers = parsed_answers(question_set(run.judge.question_set), response.text)
+        label.outcome = Outcome.ANSWERED
+    except OutsideChoicesError as error:
+        label.outcome, label.why = Outcome.OUTSIDE, str(error)
+    return label
+
+
+def _count_failure(run: JudgeRun, missing: Missing, trouble: Trouble, now: datetime) -> None:
+    values = {"outcome": Outcome.FAILED, "why": trouble.detail[:2000] or trouble.kind, "at": now}
+    label, is_new = MachineLabel.objects.get_or_create(
+        run=run, item_id=missing.item, draw=missing.draw, defaults=values
+    )
+    if not is_new and label.outcome == Outcome.FAILED:
+        MachineLabel.objects.filter(pk=label.pk).update(attempts=F("attempts") + 1, **values)
+
+
+@transaction.atomic
+def conclude(run_id: int, *, now: datetime) -> None:
+    """End a run for which nothing more will be tried."""
+    run = JudgeRun.objects.get(pk=run_id)
+    failed = run.labels.filter(outcome=Outcome.FAILED).count()
+    if failed:
+        why = ngettext(
+            "%(failed)s answer failed %(times)d times. The errors are below.",
+            "%(failed)s answers failed %(times)d times. The errors are below.",
+            failed,
+        )
+        bot_jobs.end(
+            run, JudgeRun.State.FAILED, why % {"failed": f"{failed:,}", "times": MOST_ATTEMPTS}, now=now
+        )
+    else:
+        bot_jobs.end(run, JudgeRun.State.DONE, "", now=now)
+
+
+def note_waiting(run: JudgeRun, why: str, *, now: datetime) -> None:
+    """Store why the run does not move; give it up if that has lasted too long."""
+    silence = "The bot gave no answer for {minutes} minutes. Its last message: {why}"
+    bot_jobs.note_waiting(run, why, silence=silence, now=now)
+
+
+def cancel(run: JudgeRun, *, now: datetime) -> bool:
+    """Stop a run and keep its labels. True if it had not ended before."""
+    return bot_jobs.end(run, JudgeRun.State.CANCELLED, "", now=now)
+
+
+def missing_after_retry(run: JudgeRun) -> int:
+    """Number of answers that a run would ask for if it went on, failures included."""
+    had = run.labels.exclude(outcome=Outcome.FAILED).filter(item__in=items_to_judge(run.ask))
+    return items_to_judge(run.ask).count() * run.judge.draws - had.count()
+
+
+@transaction.atomic
+def go_on(run_id: int) -> JudgeRun:
+    """Resume a run that has ended: failures are tried again, and items that were added since are judged.
+
+    Raises:
+        ValidationError: the run is under way, another run of the same judge is, or nothing is missing.
+    """
+    run = JudgeRun.objects.select_for_update(of=("self",)).select_related("judge").get(pk=run_id)
+    MachineLabel.objects.filter(run=run, outcome=Outcome.FAILED).update(attempts=0)
+    if run.state in bot_jobs.AT_WORK or not missing_after_retry(run):
+        raise ValidationError(
+            gettext("This run is “%(state)s”, so there is nothing to continue.")
+            % {"state": run.get_state_display()}
+        )
+    run.state, run.reason, run.finished_at = JudgeRun.State.QUEUED, "", None
+    try:
+        with transaction.atomic():
+            run.save(update_fields=["state", "reason", "finished_at"])
+    except IntegrityError:
+        raise ValidationError(gettext("The same judge is at work on these items already.")) from None
+    return run
