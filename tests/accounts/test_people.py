@@ -142,7 +142,7 @@ def test_actions_are_recorded_and_found(ada: User, rex: User, sign_in: SignIn, m
 
 
 def test_entries_stay_when_the_user_is_deleted(ada: User, rex: User, sign_in: SignIn) -> None:
-    sign_in(rex).post("/tokens/", {"title": "Mine"})
+    sign_in(rex).post("/tokens/", {"title": "Mine", "scopes": ["read"], "days": "90"})
     event = Event.objects.get()
     rex.delete()
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from asgiref.sync import sync_to_async
 from django.db import OperationalError, connection
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
@@ -23,6 +23,7 @@ from redis.exceptions import RedisError
 
 from turnwise.crowd.languages import language_of_visitor
 from turnwise.live.losses import is_connection_loss
+from turnwise.live.problems import problem, problem_response
 from turnwise.live.repeating import may_be_done
 
 log = logging.getLogger(__name__)
@@ -153,7 +154,7 @@ def _lost(request: HttpRequest, error: BaseException | None) -> HttpResponse:
 def _in_words(request: HttpRequest) -> HttpResponse:
     is_read = request.method in READING
     if request.path.startswith("/api/"):
-        return JsonResponse({"error": DOWN if is_read else MAY_BE_SAVED}, status=503)
+        return problem_response(problem(503, DOWN if is_read else MAY_BE_SAVED))
     if request.path.startswith(WORKER_PAGES) and may_be_done(request):
         # The page itself shows whether what was sent has been saved.
         return HttpResponseRedirect(request.path, status=303)
@@ -184,6 +185,9 @@ NULL_CHARACTER_WORDS = {
 }
 
 
+NULL_IN_QUERY = "The address has a null character, which text cannot have. Remove it."
+
+
 class NoNulls(MiddlewareMixin):
     """Middleware that refuses null characters in the query and in forms, before a view reads them."""
 
@@ -192,6 +196,8 @@ class NoNulls(MiddlewareMixin):
         is_form = request.method not in ("GET", "HEAD") and not request.path.startswith("/api/")
         sent = [request.GET, request.POST] if is_form else [request.GET]
         if any(_has_null(values) for each in sent for values in each.lists()):
+            if request.path.startswith("/api/"):
+                return problem_response(problem(400, NULL_IN_QUERY))
             with override(language_of_visitor(request)):
                 return render(request, "crowd/message.html", NULL_CHARACTER_WORDS, status=400)
         return None

@@ -123,6 +123,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "turnwise.accounts.credentials.FirstPasswordMiddleware",
+    "turnwise.project.rest.guard.ApiMiddleware",
     "turnwise.accounts.audit_log.AuditLogMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "turnwise.project.middleware.RedisOutage",
@@ -188,6 +189,7 @@ CACHES = {
         },
     }
 }
+API_RATE = os.environ.get("TURNWISE_API_RATE", "1200/m")  # requests that a token may send
 RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
 CHANNEL_LAYERS = {
     "default": {"BACKEND": "turnwise.live.layer.RedisPubSubLayer", "CONFIG": {"address": REDIS_URL}}
