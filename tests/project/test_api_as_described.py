@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from schemathesis import APIOperation, Case, GenerationMode, checks
 from schemathesis.specs.openapi import checks as openapi
 
-from tests.conftest import MakeContexts, MakePairs, MakeStudy
+from tests.conftest import MakeContexts, MakePairs, MakeStudy, enter
 from tests.questions.conftest import TONE
 from turnwise.accounts import credentials
 from turnwise.accounts.models import User
@@ -44,6 +44,7 @@ def named(
     audit = audits.start(bot, by=rex)
     sweep = Sweep.objects.create(bot=bot, context_version=make_contexts(1), owner=rex, seed=1)
     with_queue = make_pairs().code
+    taking_part = enter(study)
     yield {
         "pk": str(audit.pk),
         "sweep": str(sweep.pk),
@@ -51,6 +52,8 @@ def named(
         "/pairs": with_queue,
         "/queue": with_queue,
         "/removed": with_queue,
+        "deletions": "1",
+        "worker": taking_part.pseudonym,
         "key": asked.key,
         "bots": bot.name,
         "question-sets": asked.own_set.name,

@@ -13,6 +13,8 @@ from pytest_django.fixtures import Settings
 
 from tests.conftest import MakeStudy
 from turnwise.accounts import credentials
+from turnwise.accounts.audit_actions import AUDIT_ACTIONS
+from turnwise.accounts.audit_log import LEFT_OUT
 from turnwise.accounts.models import ApiToken, Event, RepeatableRequest, Scope, User
 from turnwise.project.api import api
 from turnwise.project.rest.description import operations, scope_of
@@ -90,6 +92,14 @@ def test_the_audit_log_names_token_and_operation(rex: User) -> None:
 
     event = Event.objects.get()
     assert (event.name, event.token, event.description) == ("rex", "script", "made a study")
+
+
+def test_the_audit_log_has_words_for_every_operation_that_changes_something() -> None:
+    done = {
+        f"api-1:{op.view_func.__name__}" for (_, method), op in operations(api).items() if method != "GET"
+    }
+
+    assert not done - {*AUDIT_ACTIONS} - LEFT_OUT
 
 
 def test_the_page_of_tokens_shows_scopes_end_and_revocation(

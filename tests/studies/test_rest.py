@@ -13,6 +13,7 @@ from tests.conftest import MakeMeeting, MakeQueue, MakeStudy
 from tests.planted import talked
 from turnwise.accounts import credentials
 from turnwise.accounts.models import User
+from turnwise.bots.hosting import resident_bots
 from turnwise.crowd.models import Participation
 from turnwise.exports import bundle_jobs
 from turnwise.labels.models import Label
@@ -74,7 +75,8 @@ def test_the_list_has_pages_search_and_everybodys_own_view(
 
 
 def test_a_cursor_of_another_list_is_refused(make_study: MakeStudy, rex: User) -> None:
-    first, second = make_study(), make_study({"other": 3})
+    short = {"min_turns": 2, "max_turns": 6}
+    first, second = make_study(**short), make_study({"other": 3}, **short)
     for study in (first, second):
         talked(study, [(True, True)] * 2)
     cursor = called(rex, "GET", f"/studies/{first.code}/turns", limit=1).json()["next"]
@@ -171,6 +173,7 @@ def test_the_plan_of_a_task_is_changed_by_its_form(make_meeting: MakeMeeting, re
 # --- life -------------------------------------------------------------------------------------
 
 
+@pytest.mark.django_db(transaction=True)  # bots are greeted in threads
 def test_a_study_is_checked_opened_closed_copied_and_archived(make_study: MakeStudy, rex: User) -> None:
     make_study({"ann": 1})
     code = called(rex, "POST", "/studies", {"title": "A", "preset": "meena-interactive"}).json()["code"]
@@ -197,6 +200,7 @@ def test_a_study_is_checked_opened_closed_copied_and_archived(make_study: MakeSt
     assert not called(rex, "POST", f"{at}/restore").json()["archived"]
     copy = called(rex, "POST", f"{at}/copy")
     assert (copy.status_code, copy.json()["state"], copy.json()["title"]) == (201, "draft", "Copy of A")
+    resident_bots.close()
 
 
 def test_no_call_of_a_study_serves_anybody_else(study: Study, rex: User, mallory: User, ada: User) -> None:

@@ -25,7 +25,7 @@ IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Makes it safe to repeat the request: for a day, the same key and body get the same answer.",
+    "description": "Makes it safe to repeat a request: for a day, the same key and body get one answer.",
     "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
 }
 _HEADERS = {
