@@ -42,7 +42,7 @@ QUALITY = {"quality": 4}
 
 
 class Annotator(Person):
-    """Somebody who also annotates; knows what of it was saved, and whether they have finished."""
+    """A worker who also annotates; records what was saved, and whether the work is finished."""
 
     saved = 0
     finished = False
@@ -162,7 +162,7 @@ def conversations_of(number: int, turns: int, name: str = "collection") -> tuple
 
 
 def counted(study: Any) -> dict[str, int]:
-    """What is stored."""
+    """Count the stored rows."""
     from turnwise.dialogues.models import Turn
     from turnwise.labels.models import Label
 
@@ -172,7 +172,7 @@ def counted(study: Any) -> dict[str, int]:
 
 
 def expected(conversations: int, turns: int) -> dict[str, int]:
-    """What must be."""
+    """Expected numbers of rows."""
     left = conversations // LEAVES
     finished = conversations - left
     said = finished * turns + left * (turns // 2)

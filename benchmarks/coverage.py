@@ -80,7 +80,7 @@ def ssa_study(rng: Generator, k: int, method: Method) -> Study:
 
 
 def naive_study(rng: Generator, k: int) -> Study:
-    """What to avoid: the interval that takes every label for an independent observation."""
+    """Counterexample: the interval that treats every label as an independent observation."""
     rows = conversations(rng, k)
     sensible, specific, turns = rows.sum(axis=0).astype(int).tolist()
     both = np.repeat(
@@ -165,7 +165,7 @@ def mixed_study(rng: Generator, each: int) -> Study:
 
 
 def mixed_judged_study(rng: Generator, pool: int) -> Study:
-    """The same of two bots on 200 contexts, judged by a pool of raters who lean on each differently."""
+    """Mixed-model coverage for two bots on 200 contexts, judged by raters with different leanings per bot."""
     item, bot, rater, answer = judged(rng, 200, pool, bots=2, gap=GAP)
     return _log_odds({b: Sample(answer[bot == b], item[bot == b], rater[bot == b]) for b in (1, 0)})
 
@@ -340,7 +340,7 @@ def watched_queue_study(rng: Generator, raters: int) -> Study:
 
 
 def watched_contexts_study(rng: Generator, raters: int) -> Study:
-    """What to avoid: contexts watched one after the other, although the same raters judge all of them."""
+    """Counterexample: contexts watched in sequence, although the same raters judge all of them."""
     context, bot, _, rate = dealt(rng, raters)
     answer = (rng.random(1000) < rate).astype(float)
     a, b = (np.bincount(context[bot == n], answer[bot == n]) / 5 for n in (0, 1))
@@ -465,8 +465,8 @@ def run(design: Design, studies: int, seed: int) -> dict[str, object]:
     }
 
 
-def planted_variance(studies: int, seed: int) -> dict[str, float]:
-    """Variance of sensibleness: by formula from what was planted, between studies, and by the bootstrap.
+def injected_variance(studies: int, seed: int) -> dict[str, float]:
+    """Variance of sensibleness: by formula from the injected values, between studies, and by the bootstrap.
 
     100 conversations of 10 turns with intraclass correlation 0.2: p(1 - p) (1 + 9 · 0.2) / 1000.
     """
@@ -525,9 +525,9 @@ def main() -> None:
 
 
 def checks(studies: int, seed: int) -> dict[str, object]:
-    """What is simulated beside the intervals."""
+    """Simulations besides those of the intervals."""
     return {
-        "planted_variance": planted_variance(studies, seed),
+        "planted_variance": injected_variance(studies, seed),
         "permutation_false_alarms_at_5_percent": false_alarms(5 * studies, seed, 60),
         "the_same_with_bundles_of_four": false_alarms(5 * studies, seed, 600),
         "ordinary_interval_watched_37_times_misses": watched_alarms(studies, seed),

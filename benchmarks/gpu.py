@@ -5,7 +5,7 @@
     --parts NAME …      some of: agreement, decoding, joining, training, causal
     --profile           adds the longest kernels of each part
     --repeats 5         of each measurement, whose median counts
-    --output FILE       also written there, after each part
+    --output FILE       also writes the figures to a file, after each part
 
 Nothing is fetched: all large models have random weights, in the shapes of real ones. Every part has its floor
 measured in the same run: how fast this GPU reads memory (`bytes_per_second`) and multiplies large bf16
@@ -101,16 +101,16 @@ class Machine:
         """Measure the two floors' rates."""
         size = 256 if self.tiny else 8192
         a, b = (torch.randn(size, size, device=self.device, dtype=torch.bfloat16) for _ in range(2))
-        taken = self.seconds(lambda: [a @ b for _ in range(10)], warm=3)
-        self.operations_per_second = 10 * 2 * size**3 / taken
-        held = torch.randn(2**20 if self.tiny else 2**30, device=self.device)
-        read = self.seconds(lambda: [held.amax() for _ in range(5)], warm=3)
-        target = torch.empty_like(held)
-        copied = self.seconds(lambda: [target.copy_(held) for _ in range(5)], warm=3)
-        self.bytes_per_second = 5 * 4 * held.numel() / read
+        seconds = self.seconds(lambda: [a @ b for _ in range(10)], warm=3)
+        self.operations_per_second = 10 * 2 * size**3 / seconds
+        values = torch.randn(2**20 if self.tiny else 2**30, device=self.device)
+        read_seconds = self.seconds(lambda: [values.amax() for _ in range(5)], warm=3)
+        target = torch.empty_like(values)
+        copy_seconds = self.seconds(lambda: [target.copy_(values) for _ in range(5)], warm=3)
+        self.bytes_per_second = 5 * 4 * values.numel() / read_seconds
         return {
             "bytes_per_second": self.bytes_per_second,
-            "bytes_per_second_of_a_copy": 5 * 8 * held.numel() / copied,
+            "bytes_per_second_of_a_copy": 5 * 8 * values.numel() / copy_seconds,
             "operations_per_second": self.operations_per_second,
         }
 
@@ -146,12 +146,12 @@ class Machine:
 
 
 def large(machine: Machine, **changes: Any) -> MeenaConfig:
-    """The shape that is measured."""
+    """Shape of the measured model."""
     return replace(preset("tiny" if machine.tiny else "meena-2.6b"), **changes)
 
 
 def tokens_of(number: int, length: int, vocabulary: int) -> list[int]:
-    """Random tokens, always the same ones of a number."""
+    """Random tokens; the same number always gives the same ones."""
     generator = random.Random(number)
     return [generator.randrange(5, vocabulary) for _ in range(length)]
 
@@ -195,7 +195,7 @@ def measure_decoding(machine: Machine) -> MEASURES:
     model = random_model(large(machine, response_length=TOKENS), machine.device, torch.bfloat16)
     weights, size = weights_of(model), model.config.vocabulary_size
     reading = 2 * (weights["context"] + TOKENS * weights["step"]) / machine.bytes_per_second
-    found: MEASURES = {"parameters": weights["context"] + weights["step"]}
+    figures: MEASURES = {"parameters": weights["context"] + weights["step"]}
     for number in (1, 2) if machine.tiny else (1, 8, 64):
         contexts = [tokens_of(each, CONTEXT, size) for each in range(number)]
         settings = SamplingSettings(samples=SAMPLES, temperature=1.0)
@@ -204,20 +204,20 @@ def measure_decoding(machine: Machine) -> MEASURES:
         measures: MEASURES = {}
         with machine.memory(measures):
             measures["first"] = machine.once(work)
-            measures["seconds"] = taken = machine.seconds(work)
+            measures["seconds"] = seconds = machine.seconds(work)
         operations = 2 * number * (CONTEXT * weights["context"] + TOKENS * SAMPLES * weights["response"])
         multiplying = operations / machine.operations_per_second
-        found[f"dialogues_{number}"] = {
+        figures[f"dialogues_{number}"] = {
             **measures,
             "reading_the_weights": reading,
             "multiplying": multiplying,
-            "over_the_floor": taken / max(reading, multiplying),
-            "tokens_per_second": number * SAMPLES * TOKENS / taken,
+            "over_the_floor": seconds / max(reading, multiplying),
+            "tokens_per_second": number * SAMPLES * TOKENS / seconds,
             "admitting": measure_admitting(machine, stream, contexts),
             **machine.longest_kernels(work),
         }
         del stream, work
-    return found
+    return figures
 
 
 def measure_admitting(machine: Machine, stream: SampleStream, contexts: Sequence[Sequence[int]]) -> float:
@@ -285,13 +285,13 @@ def trainer_of(
     **settings: Any,
 ) -> Trainer:
     """A run over those pairs."""
-    chosen = TrainingSettings(**{"steps": 1000, "precision": "bf16", **settings})
-    batches = Batches(open_shards(pairs), config, chosen.positions)
+    training = TrainingSettings(**{"steps": 1000, "precision": "bf16", **settings})
+    batches = Batches(open_shards(pairs), config, training.positions)
     return Trainer(
         run,
         config=config,
         tokenizer=read_tokenizer(SHIPPED, replace(config, vocabulary_size=4096)),
-        settings=chosen,
+        settings=training,
         train=batches,
         heldout=batches,
         device=machine.device,
@@ -301,17 +301,17 @@ def trainer_of(
 
 def measure_training(machine: Machine) -> MEASURES:
     """Updates of several sizes, as large as fit."""
-    config, found = large(machine), dict[str, object]()
+    config, figures = large(machine), dict[str, object]()
     sizes = ((512, False),) if machine.tiny else ((8192, False), (16384, False), (32768, True))
     for positions, recompute in sizes:
         name = f"positions_{positions}" + ("_recomputed" if recompute else "")
         try:
-            found[name] = measure_updates(machine, config, positions, recompute)
+            figures[name] = measure_updates(machine, config, positions, recompute)
         except torch.cuda.OutOfMemoryError as error:
-            found[name] = f"does not fit: {str(error)[:200]}"
+            figures[name] = f"does not fit: {str(error)[:200]}"
         if machine.device.type == "cuda":
             torch.cuda.empty_cache()
-    return found
+    return figures
 
 
 def measure_updates(machine: Machine, config: MeenaConfig, positions: int, recompute: bool) -> MEASURES:
@@ -325,7 +325,7 @@ def measure_updates(machine: Machine, config: MeenaConfig, positions: int, recom
         )
         trainer.model.train()
         (batch, *_) = [each.to(machine.device) for each in trainer.train_batches.epoch(0)]
-        taken = machine.seconds(lambda: trainer.update([batch]), warm=2)
+        seconds = machine.seconds(lambda: trainer.update([batch]), warm=2)
         optimizer = machine.seconds(trainer.optimizer.step)
         kernels = machine.longest_kernels(lambda: trainer.update([batch]))
     weights = weights_of(trainer.model)
@@ -336,17 +336,17 @@ def measure_updates(machine: Machine, config: MeenaConfig, positions: int, recom
     return {
         **measures,
         "shape": [list(batch.contexts.shape), list(batch.targets.shape)],
-        "seconds": taken,
+        "seconds": seconds,
         "optimizer": optimizer,
         "multiplying": multiplying,
-        "share_of_matrix_rate": multiplying / taken,
-        "share_with_recomputation": multiplying * (4 / 3 if recompute else 1) / taken,
-        "positions_per_second": (batch.contexts.numel() + batch.targets.numel()) / taken,
+        "share_of_matrix_rate": multiplying / seconds,
+        "share_with_recomputation": multiplying * (4 / 3 if recompute else 1) / seconds,
+        "positions_per_second": (batch.contexts.numel() + batch.targets.numel()) / seconds,
         **kernels,
     }
 
 
-# the model of another maker
+# a model of another publisher
 
 
 def save_llama(folder: Path, machine: Machine) -> int:
@@ -412,18 +412,18 @@ def measure_causal(machine: Machine) -> MEASURES:
         rounds = [
             (machine.once(lambda: bot.respond(contexts)), machine.once(peer)) for _ in range(machine.repeats)
         ]  # in turn, so that a busy processor slows both
-    taken, theirs = map(float, np.median(rounds, axis=0))
+    seconds, peer_seconds = map(float, np.median(rounds, axis=0))
     one = machine.seconds(lambda: bot.respond(contexts[:1]))
     lengths = {response.usage.completion for response in bot.respond(contexts)}
     return {
         **measures,
         "lengths": sorted(lengths),
         "prompt_tokens": sum(map(len, prompts)),
-        "seconds": taken,
-        "generate": theirs,
-        "generate_over_ours": theirs / taken,
+        "seconds": seconds,
+        "generate": peer_seconds,
+        "generate_over_ours": peer_seconds / seconds,
         "reading_the_weights": tokens * 2 * parameters / machine.bytes_per_second,
-        "over_reading": taken * machine.bytes_per_second / (tokens * 2 * parameters),
+        "over_reading": seconds * machine.bytes_per_second / (tokens * 2 * parameters),
         "one_dialogue": one,
         "ours": machine.longest_kernels(lambda: bot.respond(contexts)),
         "theirs": machine.longest_kernels(peer),
@@ -436,38 +436,38 @@ TALK = ["Hi!", "Hello, how are you?", "I love tennis. Do you?", "Yes, I play eve
 
 
 def measure_agreement(machine: Machine) -> MEASURES:
-    """What the GPU says and learns, beside the CPU."""
+    """Agreement of the GPU with the CPU: replies, scores and training losses."""
     device = machine.device.type
-    found: MEASURES = {}
+    figures: MEASURES = {}
     settings: dict[str, Mapping[str, object]] = {
         "meena-base": {"precision": "fp32"},
         "meena-full": {"precision": "fp32", "safety": "none"},
         "meena-beam": {"precision": "fp32"},
         "vhred": {},
     }
-    for name, chosen in settings.items():
+    for name, configuration in settings.items():
         try:
             dialogues = 2 if machine.tiny else 12
-            found[name] = same_replies(name, chosen, device, dialogues)
+            figures[name] = same_replies(name, configuration, device, dialogues)
         except Exception as error:
             traceback.print_exc()
-            found[name] = f"{type(error).__name__}: {error}"
+            figures[name] = f"{type(error).__name__}: {error}"
     try:
-        found["bf16"] = measure_bf16(machine)
-        found["training"] = measure_continuing(machine)
+        figures["bf16"] = measure_bf16(machine)
+        figures["training"] = measure_continuing(machine)
     except Exception as error:
         traceback.print_exc()
-        found["error"] = f"{type(error).__name__}: {error}"
-    return found
+        figures["error"] = f"{type(error).__name__}: {error}"
+    return figures
 
 
-def same_replies(name: str, chosen: Mapping[str, object], device: str, dialogues: int) -> MEASURES:
+def same_replies(name: str, configuration: Mapping[str, object], device: str, dialogues: int) -> MEASURES:
     """Replies to dialogues on both devices, and alone and together on this one."""
     contexts = [Context.from_texts(TALK[n % 5 : n % 5 + 1 + n % 3], seed=n) for n in range(dialogues)]
-    there: Any = create_bot(name, {**chosen, "device": device})
-    here: Any = create_bot(name, {**chosen, "device": "cpu"})
-    ours, cpu = there.respond(contexts), here.respond(contexts)
-    alone = [there.respond([context])[0] for context in contexts]
+    on_device: Any = create_bot(name, {**configuration, "device": device})
+    on_cpu: Any = create_bot(name, {**configuration, "device": "cpu"})
+    ours, cpu = on_device.respond(contexts), on_cpu.respond(contexts)
+    alone = [on_device.respond([context])[0] for context in contexts]
     return {
         "replies": len(contexts),
         "as_on_the_cpu": sum(a.text == b.text for a, b in zip(ours, cpu, strict=True)),
@@ -477,17 +477,22 @@ def same_replies(name: str, chosen: Mapping[str, object], device: str, dialogues
 
 
 def measure_bf16(machine: Machine) -> MEASURES:
-    """Scores of the shipped model in bf16 on the GPU beside float32 on the CPU, for the same samples."""
-    here, tokenizer = load_checkpoint(SHIPPED)
-    there, _ = load_checkpoint(SHIPPED, device=machine.device, dtype=torch.bfloat16)
+    """Compare scores of the shipped model in bf16 on the GPU with float32 on the CPU, for same samples."""
+    on_cpu, tokenizer = load_checkpoint(SHIPPED)
+    on_device, _ = load_checkpoint(SHIPPED, device=machine.device, dtype=torch.bfloat16)
     contexts = torch.tensor([tokenizer.context(TALK[:1], length=48).tokens])
     inputs = torch.tensor([[Tokenizer.start, *tokens_of(1, 20, 4096)]])
     with torch.inference_mode():
-        expected = here(contexts, inputs).log_softmax(dim=-1)
-        got = there(contexts.to(machine.device), inputs.to(machine.device)).float().log_softmax(dim=-1).cpu()
-    difference = (got - expected).abs()
+        expected = on_cpu(contexts, inputs).log_softmax(dim=-1)
+        scores = (
+            on_device(contexts.to(machine.device), inputs.to(machine.device))
+            .float()
+            .log_softmax(dim=-1)
+            .cpu()
+        )
+    difference = (scores - expected).abs()
     return {
-        "relative_error": float((got - expected).norm() / expected.norm()),
+        "relative_error": float((scores - expected).norm() / expected.norm()),
         "largest_difference_in_nats": float(difference.max()),
     }
 
@@ -511,8 +516,8 @@ def measure_continuing(machine: Machine) -> MEASURES:
         plain: dict[str, Any] = {"steps": 4, "precision": "fp32", "shape": {"dropout": 0.0}}
         losses("first", cpu, **plain)
         plain["begin_with"] = folder / "first" / "step-0000004"
-        there, here = losses("there", machine, **plain), losses("here", cpu, **plain)
-    return {"whole": whole, "in_two_parts": parts, "fp32": there, "fp32_on_the_cpu": here}
+        on_device, on_cpu = losses("there", machine, **plain), losses("here", cpu, **plain)
+    return {"whole": whole, "in_two_parts": parts, "fp32": on_device, "fp32_on_the_cpu": on_cpu}
 
 
 PARTS: dict[str, Callable[[Machine], MEASURES]] = {
@@ -539,7 +544,7 @@ def main() -> None:
     machine = Machine(torch.device(options.device), options.repeats, options.tiny, options.profile)
     torch.set_num_threads(1)
     on_gpu = machine.device.type == "cuda"
-    found: MEASURES = {
+    figures: MEASURES = {
         "device": torch.cuda.get_device_name() if on_gpu else "cpu",
         "torch": torch.__version__,
         "rates": machine.measure_rates(),
@@ -547,16 +552,16 @@ def main() -> None:
     for name in options.parts:
         started = time.perf_counter()
         try:
-            found[name] = PARTS[name](machine)
+            figures[name] = PARTS[name](machine)
         except Exception as error:
             traceback.print_exc()
-            found[name] = {"error": f"{type(error).__name__}: {error}"[:500]}
+            figures[name] = {"error": f"{type(error).__name__}: {error}"[:500]}
         if on_gpu:
             torch.cuda.empty_cache()
         print(f"{name}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
         if options.output:
-            options.output.write_text(json.dumps(found, indent=1, default=str))
-    print(json.dumps(found, indent=1, default=str))
+            options.output.write_text(json.dumps(figures, indent=1, default=str))
+    print(json.dumps(figures, indent=1, default=str))
 
 
 if __name__ == "__main__":

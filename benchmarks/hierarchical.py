@@ -51,7 +51,7 @@ def ours(model: Hierarchical, batch: Batch) -> Tensor:
 
 
 def loop(model: Hierarchical, said: Conversations) -> Tensor:
-    """The same, one utterance after another."""
+    """Encode one utterance after another."""
     total = torch.zeros(())
     for turns in said:
         state = None
@@ -67,7 +67,7 @@ def loop(model: Hierarchical, said: Conversations) -> Tensor:
 
 
 def sizes_at(lengths: Sequence[int]) -> list[int]:
-    """How many sequences reach each position."""
+    """Number of sequences that reach each position."""
     return [sum(length > position for length in lengths) for position in range(max(lengths))]
 
 

@@ -246,7 +246,7 @@ async def until_ready() -> None:
 
 
 async def closed_loop(ask: Ask, callers: int, seconds: float) -> Result:
-    """So many callers, each asking again as soon as it is answered."""
+    """Simulate callers who each send the next request once the last one is answered."""
     taken: list[float] = []
     errors: Counter[str] = Counter()
     until = time.perf_counter() + seconds

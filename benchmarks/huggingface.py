@@ -67,7 +67,7 @@ def gpt2() -> Any:
 
 
 def blenderbot() -> Any:
-    """Few layers that read and more that write, as those of its authors have."""
+    """Build a BlenderBot with few encoder layers and more decoder layers, as its authors' models have."""
     return BlenderbotForConditionalGeneration(
         BlenderbotConfig(
             vocab_size=20_000,
@@ -91,8 +91,8 @@ def blenderbot() -> Any:
 
 def contexts_of(number: int) -> list[Context]:
     """Dialogues of one to seven turns of different lengths."""
-    said = [" ".join(WORDS[(n + k) % len(WORDS)] for k in range(4 + n % 9)) for n in range(number + 7)]
-    return [Context.from_texts(said[n : n + 1 + n % 7], seed=n) for n in range(number)]
+    texts = [" ".join(WORDS[(n + k) % len(WORDS)] for k in range(4 + n % 9)) for n in range(number + 7)]
+    return [Context.from_texts(texts[n : n + 1 + n % 7], seed=n) for n in range(number)]
 
 
 def seconds_of(repeats: int, work: Callable[[], Any]) -> float:
@@ -107,7 +107,7 @@ def seconds_of(repeats: int, work: Callable[[], Any]) -> float:
 
 
 def generate(bot: Any, prompts: list[list[int]], tokens: int, *, greedy: bool = True) -> Any:
-    """The same with transformers' own decoding, one padded batch; drawn from all tokens unless greedy."""
+    """Generate replies with the decoding of transformers in one padded batch; sampled unless greedy."""
     longest = max(map(len, prompts))
     rows = []
     for prompt in prompts:
@@ -127,8 +127,8 @@ def generate(bot: Any, prompts: list[list[int]], tokens: int, *, greedy: bool = 
         )
 
 
-def joining(bot: Any, contexts: list[Context]) -> list[Any]:
-    """The responses where one context more joins before each step, as dialogues come in hosting."""
+def join_one_by_one(bot: Any, contexts: list[Context]) -> list[Any]:
+    """Responses if one more context joins before each step, as dialogues do in hosting."""
     done: dict[int, Any] = {}
     answering, waiting = bot.answering(), list(contexts)
     while len(done) < len(contexts):
@@ -139,7 +139,7 @@ def joining(bot: Any, contexts: list[Context]) -> list[Any]:
 
 
 def measured(kind: str = "causal", dialogues: int = 16, tokens: int = 32, repeats: int = 5) -> dict[str, Any]:
-    """Everything that is printed."""
+    """Measure and return all printed figures."""
     with tempfile.TemporaryDirectory() as folder:
         parameters = save_model(Path(folder), kind)
         bot: Any = create_bot(
@@ -150,10 +150,10 @@ def measured(kind: str = "causal", dialogues: int = 16, tokens: int = 32, repeat
     prompts = [bot.prompt(context, bot.prompt_room()) for context in contexts]
     together = bot.respond(contexts)
     alone = [bot.respond([context])[0] for context in contexts]
-    joined = joining(bot, contexts)
+    joined = join_one_by_one(bot, contexts)
     times = {
         "together": seconds_of(repeats, lambda: bot.respond(contexts)),
-        "joining": seconds_of(repeats, lambda: joining(bot, contexts)),
+        "joining": seconds_of(repeats, lambda: join_one_by_one(bot, contexts)),
         "one_after_another": seconds_of(repeats, lambda: [bot.respond([context]) for context in contexts]),
         "transformers_generate_together": seconds_of(repeats, lambda: generate(bot, prompts, tokens)),
     }

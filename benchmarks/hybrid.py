@@ -26,10 +26,10 @@ SIZES = ((12, 40, 30), (12, 8, 10), (6, 15, 10), (4, 40, 30), (3, 20, 10))
 NOISE = ("even", "uneven", "bots differ")
 
 
-def planted(
+def simulated_data(
     seed: int, bots: int = 12, each: int = 40, played: int = 30, *, noise: float = 0.7, kind: str = "even"
 ) -> tuple[Talks, FloatArray, Talks, FloatArray]:
-    """Conversations with people, their ratings, self-play, and what self-play should foretell of each bot."""
+    """Simulate talks with people, their ratings, self-play, and the score that self-play should predict."""
     rng = default_rng((seed, bots, each))
     centres = rng.normal(size=(bots, 3))
     people, machines = np.repeat(np.arange(bots), each), np.repeat(np.arange(bots), played)
@@ -51,7 +51,7 @@ def held(
     """The share of studies whose interval holds each coefficient, and the share of bots foretold."""
     inside: dict[str, list[FloatArray]] = {"over_conversations": [], "over_bots": [], "foretold": []}
     for seed in range(studies):
-        rated, rating, self_play, foretold = planted(seed, *size, kind=kind)
+        rated, rating, self_play, foretold = simulated_data(seed, *size, kind=kind)
         found = hybrid(rated, rating, self_play, default_rng(0), level=level, permutations=1)
         # One standard deviation of this study's metric is so many units.
         truth = LAMBDAS * rated.values.std(axis=0, ddof=1)

@@ -126,7 +126,7 @@ def replied(bot: Any, context: Context) -> str:
 
 
 def false_alarms(path: Path) -> dict[str, Any]:
-    """What the guard would answer in conversations of people, who are not expected to ask; read the hits."""
+    """Messages of people that the guard would answer, although none of them should ask; for review."""
     texts = list(dict.fromkeys(turns_of(path)))
     intents = Judge("shipped").intents(texts)
     hits = [

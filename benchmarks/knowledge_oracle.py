@@ -31,7 +31,7 @@ def nearest_in_a_loop(
     candidates: list[IntArray],
     kept: bool,
 ) -> list[int]:
-    """The same as `Ranker.nearest`, one text after another."""
+    """Version of `Ranker.nearest` that handles one text after another."""
     of_sentences = vectorizer.transform(sentences) if kept else None
     found = []
     for text, places in zip(texts, candidates, strict=True):

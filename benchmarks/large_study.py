@@ -145,7 +145,7 @@ def cpu_of_the_server() -> float:
 
 
 def timed(rows: Callable[[], int]) -> dict[str, Any]:
-    """How long so many rows take, and whom."""
+    """Time of writing the rows, and the process that wrote them."""
     started, cpu, server_cpu = time.perf_counter(), time.process_time(), cpu_of_the_server()
     number = rows()
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
@@ -180,7 +180,7 @@ def export(study_id: int, ending: str) -> dict[str, Any]:
 
 
 def write(study_id: int) -> dict[str, Any]:
-    """The same rows as they come, by Python's csv.writer and nothing else."""
+    """Write the rows with Python's csv.writer alone, as a baseline."""
     from django.db import connection, transaction
 
     from turnwise.exports.turn_files import LABELLED_TURNS
@@ -221,7 +221,7 @@ MEASURES: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 
-def in_a_process_of_its_own(measure: str, study_id: int) -> dict[str, Any]:
+def in_subprocess(measure: str, study_id: int) -> dict[str, Any]:
     command = [sys.executable, __file__, "--measure", measure, "--study", str(study_id)]
     answer = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     found: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
@@ -243,7 +243,7 @@ def everything(bots: int, labels: int) -> dict[str, Any]:
 
         call_command("migrate", verbosity=0)
         study_id = plant(bots, labels)
-        return {measure: in_a_process_of_its_own(measure, study_id) for measure in MEASURES}
+        return {measure: in_subprocess(measure, study_id) for measure in MEASURES}
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)

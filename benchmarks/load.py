@@ -126,7 +126,7 @@ def kind_of(payload: bytes) -> str:
 
 @dataclass
 class Run:
-    """What was seen between `begin` and `end`."""
+    """Measurements between `begin` and `end`."""
 
     begin: float
     end: float

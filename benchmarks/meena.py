@@ -55,7 +55,7 @@ MEASURES = dict[str, object]
 
 
 def seconds(work: Callable[[], object], device: torch.device) -> float:
-    """How long one call takes; processor time on the CPU."""
+    """Time of one call; processor time on the CPU."""
     clock = time.perf_counter if device.type == "cuda" else time.process_time
     started = clock()
     work()
@@ -150,7 +150,7 @@ def matrix_products(
 
 
 def bart_reply(dtype: torch.dtype) -> tuple[Callable[[], object], int]:
-    """The same samples from `transformers` in that precision, and the model's parameters."""
+    """Draw the samples with `transformers` in that precision; return also the number of parameters."""
     from transformers import BartConfig, BartForConditionalGeneration
 
     config = BartConfig(
@@ -264,7 +264,7 @@ def measure_cpu(repeats: int) -> MEASURES:
             "ours_over_plain": trained["plain"] / trained["ours"],
         },
         "corpus": measure_corpus(),
-        "gpus_way": measure_gpus_way(),
+        "gpus_way": measure_device_calls(),
     }
 
 
@@ -346,8 +346,8 @@ VIEWS = {
 """Operations that compute nothing."""
 
 
-def measure_gpus_way() -> MEASURES:
-    """What Python asks of the device for the tokens of a reply, from the second one on."""
+def measure_device_calls() -> MEASURES:
+    """Count the device calls of Python for the tokens of a reply, from the second one on."""
     model = random_model(MEDIUM, torch.device("cpu"))
     stream = SampleStream(model, ALL, room=1, steady=True)
     stream.admit(contexts(1), [1])

@@ -64,7 +64,7 @@ def ngrams(response: Sequence[int], order: int) -> Iterator[Ngram]:
 
 
 def discounts(counts_of_counts: Counter[int]) -> tuple[float, float, float]:
-    """What is taken from counts of 1, 2, and 3 or more."""
+    """Discounts of counts of 1, 2, and 3 or more."""
     n1, n2, n3, n4 = (max(counts_of_counts[k], 1) for k in (1, 2, 3, 4))
     y = n1 / (n1 + 2 * n2)
     wanted = (1 - 2 * y * n2 / n1, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3)

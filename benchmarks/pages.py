@@ -22,7 +22,7 @@ import numpy as np
 import psutil
 
 from benchmarks.services import services
-from benchmarks.staff_pages import pages, plant_beside
+from benchmarks.staff_pages import create_further_data, pages
 from benchmarks.turns import Server
 
 STUDIES, BOTS, BOTS_PER_STUDY, OPEN = 1_000, 20, 3, 150
@@ -168,7 +168,7 @@ def plant(conversations: int, studies: int) -> None:
         for statement in PLANT.format(**values).split(";\n"):
             if statement.strip():
                 cursor.execute(statement)
-    plant_beside(owner, judging=JUDGING, chats=3, values=values)
+    create_further_data(owner, judging=JUDGING, chats=3, values=values)
     _reports(studies)
 
 
@@ -228,7 +228,7 @@ def cookies() -> tuple[str, str]:
 
 
 def queries_of(address: str, cookie: str) -> int:
-    """How many queries a page makes, counted where the test client answers it."""
+    """Number of queries of a page, counted in the process of the test client."""
     from django.db import connection
     from django.test import Client
     from django.test.utils import CaptureQueriesContext

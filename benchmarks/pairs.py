@@ -31,7 +31,7 @@ HERE = packed(json.dumps({"type": "here"}).encode())
 
 
 class Person(Browser):
-    """One of two who talk: answers when it is asked whether somebody is there, and hears the other."""
+    """One of two partners: answers presence checks and receives the messages of the other."""
 
     heard: "asyncio.Future[float] | None" = None
 

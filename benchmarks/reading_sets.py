@@ -76,7 +76,7 @@ def run() -> dict[str, Any]:
     )
     seeds = iter(range(10**6))
 
-    def given() -> None:
+    def draw() -> None:
         with transaction.atomic():
             reading_material.draw_reading_sets(next(fresh), version.pk, seed=next(seeds))
 
@@ -84,8 +84,8 @@ def run() -> dict[str, Any]:
         cursor.execute("ANALYZE knowledge_article, knowledge_entity, dialogues_articleuse")
         floor = measured(lambda: cursor.execute("SELECT 1"))
         with CaptureQueriesContext(connection) as captured:
-            given()
-        whole = measured(given)
+            draw()
+        whole = measured(draw)
         body = Path(reading_material.__file__).parent.joinpath("sql/take_article.sql").read_text()
         statement = body.partition("$$")[2].rpartition("$$")[0]
         values = {"the_study": study.pk, "the_version": version.pk, "the_seed": 1, "the_most": 4}

@@ -59,7 +59,7 @@ def judged(seed: int, *, items: int, raters: int, workers: int, questions: Quest
 
 
 def talked(seed: int, *, workers: int, replies: int, questions: QuestionSet = SSA) -> Dealt:
-    """Everybody talks with one bot, given in turns, and every other one goes on for a reply more."""
+    """Simulate workers who each talk with one bot in turn; every second one takes one reply more."""
     random, plan, done, table = Random(seed), Plan(questions, SYSTEMS, alone=True), [], []
     for number, kind in enumerate(mix(workers)):
         system, leaves = SYSTEMS[number % len(SYSTEMS)], kind is Kind.LEAVING

@@ -73,7 +73,7 @@ def _texts(file: Path) -> list[list[str]]:
     return [[turn["text"].strip() for turn in row["turns"] if turn["text"].strip()] for row in rows]
 
 
-def planted(conversation: int, position: int) -> Answers:
+def injected_label(conversation: int, position: int) -> Answers:
     """The label of a reply, fixed by where it stands: 7 in 10 sensible, 6 in 10 of those specific."""
     draw = hashlib.sha256(f"{conversation}:{position}".encode()).digest()
     if draw[0] >= 179:
@@ -99,9 +99,11 @@ class Scores:
         return {name: round(float(100 * share), 4) for name, share in shares.items()}
 
 
-def planted_scores(conversations: int, replies: int) -> Scores:
+def injected_scores(conversations: int, replies: int) -> Scores:
     labels = [
-        planted(number, 2 * reply) for number in range(conversations) for reply in range(1, replies + 1)
+        injected_label(number, 2 * reply)
+        for number in range(conversations)
+        for reply in range(1, replies + 1)
     ]
     return Scores(
         Fraction(sum(label["sensible"] for label in labels), len(labels)),
@@ -122,7 +124,7 @@ async def session(server: str, link: str, number: int, texts: list[str]) -> Said
         for text in texts:
             reply = await conversation.exchange("bot_turn", type="turn", key=str(uuid4()), text=text)
             position = reply["turn"]["position"]
-            answers = planted(number, position)
+            answers = injected_label(number, position)
             await conversation.exchange("label_saved", type="label", position=position, answers=answers)
             said[settings["dialogue"], position] = (text, reply["turn"]["text"])
         ended = await conversation.exchange("state", type="finish")
@@ -219,7 +221,7 @@ def check_export(rows: list[dict[str, Any]], sessions: list[Said]) -> None:
         (row["dialogue"], row["turn"]): (row["context"], row["response"], row["answers"]) for row in rows
     }
     expected = {
-        place: (*texts, {"specific": False} | planted(number, place[1]))
+        place: (*texts, {"specific": False} | injected_label(number, place[1]))
         for number, said in enumerate(sessions)
         for place, texts in said.items()
     }
@@ -280,7 +282,7 @@ def replay(server: str, name: str, password: str, texts: list[list[str]], at_onc
         MismatchError: the report or the export differs from what was planted.
     """
     replies = len(texts[0])
-    expected = planted_scores(len(texts), replies)
+    expected = injected_scores(len(texts), replies)
     researcher = sign_in(server, name, password)
     study, link = open_study(researcher, turns=2 * replies, target=len(texts))
     began = time.monotonic()

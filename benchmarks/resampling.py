@@ -164,7 +164,7 @@ def report_times(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def two_way_times() -> list[dict[str, Any]]:
+def two_factor_times() -> list[dict[str, Any]]:
     """One two-way interval of 1,477 x 5, and alpha of as many distinct decimals."""
     labels = million(1477 * 5, bots=1)
     rng = np.random.default_rng(9)
@@ -235,7 +235,7 @@ def main() -> None:
             for points, metric in kinds
         ],
         "bootstrap": [*(bootstrap_times(points, metric) for points, metric in kinds), ssa_times()],
-        "two_way": two_way_times(),
+        "two_way": two_factor_times(),
         "report": report_times(large),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }

@@ -96,7 +96,8 @@ OF_JUDGING = (
 )  # fmt: skip
 OF_BOT = (
     ("settings", ""), ("form", "edit/"), ("history", "history/"), ("judged", "judged/"),
-    ("audits", "audits/"), ("sweeps", "sweeps/"), ("try", "try/"), ("prices", "prices/"),
+    ("audits", "audits/"), ("sweeps", "sweeps/"), ("try", "try/"),
+    ("prices", "prices/"), ("budget", "budget/"),
 )  # fmt: skip
 
 # Pages of things that exist once or a few times: model, and the field that the address contains.
@@ -159,7 +160,7 @@ def pages(large: int, judging: int, others: Sequence[int], bot: str) -> Iterator
     )
     yield from ((f"bot: {name}", f"/bots/{bot}/{path}") for name, path in OF_BOT)
     yield "compare: studies", "/compare/?" + "&".join(f"study={each}" for each in (large, *others))
-    yield from _beside(judging)
+    yield from _further_pages(judging)
     yield from ((f"export: {name}", f"/studies/{large}/{name}") for name in EXPORTS)
 
 
@@ -198,7 +199,7 @@ TONE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _beside(judging: int) -> Iterator[tuple[str, str]]:
+def _further_pages(judging: int) -> Iterator[tuple[str, str]]:
     """Pages of what not every installation has, as far as this one does."""
     from django.apps import apps
     from django.urls import reverse
@@ -230,7 +231,7 @@ def _beside(judging: int) -> Iterator[tuple[str, str]]:
         yield "bot: operate", f"/bots/{operated.name}/operate/"
 
 
-def plant_beside(owner: Any, *, judging: int, chats: int, values: Mapping[str, Any]) -> None:
+def create_further_data(owner: Any, *, judging: int, chats: int, values: Mapping[str, Any]) -> None:
     """One of each of these, and two systems' responses to 1,477 contexts, judged.
 
     Args:

@@ -1,4 +1,4 @@
-"""How soon a chatter sees the first token of a reply that grows, beside a bare relay in the same run.
+"""Delay of the first token of a growing reply, compared with a bare relay in the same run.
 
     python benchmarks/streaming.py [--chatters 1 20] [--replies 5]
 
@@ -52,8 +52,8 @@ def make_study() -> Any:
 
 
 @contextmanager
-def staged() -> Iterator[tuple[dict[str, Server], Any]]:
-    """Services, tables, and both servers, all gone at the end."""
+def running_servers() -> Iterator[tuple[dict[str, Server], Any]]:
+    """Start the services, the tables and both servers; stop all of them at the end."""
     os.environ["TURNWISE_BOT_PATH"] = str(BOTS)
     with ExitStack() as stack:
         stack.enter_context(services())
@@ -69,16 +69,16 @@ def staged() -> Iterator[tuple[dict[str, Server], Any]]:
 
 
 async def talk(port: int, socket: tuple[str, str], replies: int, delays: dict[str, list[float]]) -> None:
-    """Send messages and note, in milliseconds, how long each token was under way."""
+    """Send messages and note, in milliseconds, the delay of each token."""
     path, cookie = socket
     headers = {"Cookie": cookie, "Origin": f"http://127.0.0.1:{port}"}
     async with connect(f"ws://127.0.0.1:{port}{path}", additional_headers=headers) as line:
         for _ in range(replies):
             await line.send(json.dumps({"type": "turn", "key": str(uuid4()), "text": "What time is it?"}))
-            await hear(line, delays)
+            await read_reply(line, delays)
 
 
-async def hear(line: Any, delays: dict[str, list[float]]) -> None:
+async def read_reply(line: Any, delays: dict[str, list[float]]) -> None:
     """Read the frames of one reply."""
     is_first = True
     while (frame := json.loads(await line.recv()))["type"] != "bot_turn":
@@ -86,11 +86,9 @@ async def hear(line: Any, delays: dict[str, list[float]]) -> None:
             raise SystemExit(f"The server said: {frame}")
         if frame["type"] == "bot_text":
             # A frame of several tokens is as late as its newest one; a number may be cut at its end.
-            written = [
-                float(each) for each in frame["text"].split() if len(each) == len(f"{time.time():.4f}")
-            ]
-            if written:
-                delays["first" if is_first else "later"].append(1000 * (time.time() - written[-1]))
+            times = [float(each) for each in frame["text"].split() if len(each) == len(f"{time.time():.4f}")]
+            if times:
+                delays["first" if is_first else "later"].append(1000 * (time.time() - times[-1]))
                 is_first = False
 
 
@@ -106,7 +104,7 @@ def summary(delays: dict[str, list[float]]) -> Result:
 
 
 async def measure(server: Server, sockets: list[tuple[str, str]], replies: int) -> dict[str, list[float]]:
-    """All chatters at the same time."""
+    """Run all chatters at the same time; return the delays."""
     delays: dict[str, list[float]] = {"first": [], "later": []}
     async with asyncio.TaskGroup() as group:
         for socket in sockets:
@@ -115,16 +113,16 @@ async def measure(server: Server, sockets: list[tuple[str, str]], replies: int) 
 
 
 def measured(chatters: list[int], replies: int) -> Result:
-    with staged() as (servers, study):
+    with running_servers() as (servers, study):
         results: Result = {}
         asyncio.run(measure(servers["turnwise"], dialogues_of(study, 1), 2))  # the bot is loaded by then
         for number in chatters:
-            found: Result = {}
+            figures: Result = {}
             for name, server in servers.items():
                 sockets = dialogues_of(study, number) if name == "turnwise" else nowhere(number)
-                found[name] = summary(asyncio.run(measure(server, sockets, replies)))
-            more = found["turnwise"]["first"]["p50_ms"] - found["relay"]["first"]["p50_ms"]
-            results[str(number)] = found | {
+                figures[name] = summary(asyncio.run(measure(server, sockets, replies)))
+            more = figures["turnwise"]["first"]["p50_ms"] - figures["relay"]["first"]["p50_ms"]
+            results[str(number)] = figures | {
                 "first_token_later_ms": round(more, 1),
                 "is_met": more <= TARGET_MS,
             }

@@ -10,7 +10,7 @@ import re
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
@@ -77,6 +77,21 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """Facts about a conversation that its study decides, for the variables of a system prompt.
+
+    Attributes:
+        language: name of its language in English, as in "German"; empty if the study has several or none.
+        scenario: the situation that the partner has been given; may be empty.
+        persona: the person that the bot is to be; may be empty. The partner does not see it.
+    """
+
+    language: str = ""
+    scenario: str = ""
+    persona: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """The dialogue so far, to which a bot responds.
 
@@ -92,6 +107,7 @@ class Context:
         material: texts for the bot's seat to read, in order; usually none. A bot without knowledge ignores
             them.
         drawing: how to draw the reply; None: as the bot is configured. Only a `Bot` that `draws` follows it.
+        setting: what the study decides about the conversation; empty outside of studies.
     """
 
     turns: tuple[Turn, ...]
@@ -99,6 +115,7 @@ class Context:
     dialogue: str | None = None
     material: tuple[Passage, ...] = ()
     drawing: Drawing | None = None
+    setting: Setting = field(default_factory=Setting)
 
     def __post_init__(self) -> None:
         """Refuse a context with nothing to answer.

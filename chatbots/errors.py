@@ -99,6 +99,10 @@ class ServiceError(ChatbotError):
     """A service gave no usable answer; the message says what it did, and holds no secret."""
 
 
+class RateLimitWaitError(ServiceError):
+    """A service was not asked, because its rate limit is used up for longer than the request may wait."""
+
+
 class ForbiddenAddressError(ChatbotError):
     """A service has a forbidden address; the message says which one and what an admin can do."""
 

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 from pydantic import Field
 
 from chatbots.base import Context, Passage, Speaker, Turn
+from chatbots.prompt_variables import VARIABLES, filled, variables_in
 
 
 class Message(TypedDict):
@@ -96,19 +97,49 @@ def has_place(template: str) -> str:
     return template
 
 
-def with_material(system: str, context: Context, template: str, sentences: int | None) -> str:
-    """Append the material to the system prompt.
+def system_field() -> Any:
+    """Create the setting for the system prompt."""
+    names = ", ".join(f"{{{name}}}" for name in VARIABLES)
+    return Field(
+        "",
+        max_length=20_000,
+        title="System prompt",
+        description=(
+            f"Instructions that the model gets before the dialogue; empty for none. {names} are filled in "
+            "from the study; write {{language}} to send the word in braces. Where {material} stands, the "
+            "prompt with material is not added."
+        ),
+        examples=["You are a friendly chat partner. Answer in one or two sentences."],
+        json_schema_extra={"format": "multiline"},
+    )
+
+
+def system_of(system: str, context: Context, template: str, sentences: int | None) -> str:
+    """Fill in the variables of the system prompt, and append the material unless the prompt has its place.
 
     Args:
-        system: the prompt; may be empty.
+        system: the prompt, with variables or empty.
         context: with or without material.
-        template: with `PLACE`; empty for no material.
+        template: with `PLACE`; empty for no material, except where `system` has its place.
         sentences: most sentences; None for the whole texts under their titles.
     """
-    if not context.material or not template.strip():
-        return system
-    given = _whole(context.material) if sentences is None else _nearest(context, sentences)
-    return "\n\n".join(filter(None, [system, template.replace(PLACE, given)]))
+    has_place, setting = "material" in variables_in(system), context.setting
+    is_given = bool(context.material) and (has_place or bool(template.strip()))
+    material = _material(context, sentences) if is_given else ""
+    values = {
+        "language": setting.language,
+        "scenario": setting.scenario,
+        "persona": setting.persona,
+        "material": material,
+    }
+    prompt = filled(system, values)
+    if has_place or not is_given:
+        return prompt
+    return "\n\n".join(filter(None, [prompt, template.replace(PLACE, material)]))
+
+
+def _material(context: Context, sentences: int | None) -> str:
+    return _whole(context.material) if sentences is None else _nearest(context, sentences)
 
 
 def _whole(material: Sequence[Passage]) -> str:
@@ -122,7 +153,9 @@ def _nearest(context: Context, most: int) -> str:
         sentences_of,
     )
 
-    found = list(dict.fromkeys(each for passage in context.material for each in sentences_of(passage.text)))
-    order = Ranker(found).ranked(context.turns[-1].text)
-    rest = [place for place in range(len(found)) if place not in set(order)]
-    return "\n".join(found[place] for place in sorted([*order, *rest][:most]))
+    candidates = list(
+        dict.fromkeys(each for passage in context.material for each in sentences_of(passage.text))
+    )
+    order = Ranker(candidates).ranked(context.turns[-1].text)
+    rest = [place for place in range(len(candidates)) if place not in set(order)]
+    return "\n".join(candidates[place] for place in sorted([*order, *rest][:most]))

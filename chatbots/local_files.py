@@ -114,12 +114,12 @@ def lab_object(path: str) -> Any:
     module = _module(module_name)
     if not name:
         return module
-    found = getattr(module, name, None)
-    if found is None or not str(getattr(found, "__module__", "")).startswith(f"{PACKAGE}."):
+    attribute = getattr(module, name, None)
+    if attribute is None or not str(getattr(attribute, "__module__", "")).startswith(f"{PACKAGE}."):
         raise ValueError(
             f"{path}: the module '{module_name}' defines no '{name}'. Name a class or function of that file."
         )
-    return found
+    return attribute
 
 
 def check_path(path: str) -> str:

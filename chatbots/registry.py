@@ -61,8 +61,8 @@ def _unfit(value: Any, place: tuple[str, ...]) -> Iterator[Problem]:
         field = f"{'.'.join(place[:3])}…"
         yield Problem(field, "(nested)", f"is nested more than {DEEPEST} deep. Take some layers away")
     elif isinstance(value, str):
-        if found := _UNFIT.search(value):
-            yield Problem(field, ascii(found[0]), "is a character that cannot be stored. Remove it")
+        if match := _UNFIT.search(value):
+            yield Problem(field, ascii(match[0]), "is a character that cannot be stored. Remove it")
     elif isinstance(value, float) and not math.isfinite(value):
         yield Problem(field, str(value), "is not a number that can be stored. Give a finite one")
     elif isinstance(value, Mapping):
@@ -243,10 +243,10 @@ class Registry:
     def _unknown(self, name: str) -> str:
         close = difflib.get_close_matches(name, self._classes, n=1)
         hint = f" Did you mean '{close[0]}'?" if close else ""
-        known = ", ".join(sorted(self._classes)) or "none"
+        names = ", ".join(sorted(self._classes)) or "none"
         broken = "".join(f" {origin} could not be imported: {why}." for origin, why in self._broken_items())
         return (
-            f"No bot is registered as '{name}'.{hint} Registered: {known}.{broken} "
+            f"No bot is registered as '{name}'.{hint} Registered: {names}.{broken} "
             "To add one, put a class with @register in chatbots/bots/ or in a folder of TURNWISE_BOT_PATH."
         )
 
@@ -335,8 +335,8 @@ def _is_secret(model: type[BaseModel], place: list[str]) -> bool:
 
 def _field(model: type[BaseModel], place: list[str]) -> FieldInfo:
     """Return the model's declaration of the field; None for an unknown field."""
-    known = _model_of(model, place).model_fields.get(place[-1]) or model.model_fields.get(place[0])
-    return known or FieldInfo()
+    info = _model_of(model, place).model_fields.get(place[-1]) or model.model_fields.get(place[0])
+    return info or FieldInfo()
 
 
 def _unknown_setting(model: type[BaseModel], field: str) -> str:

@@ -1,4 +1,4 @@
-"""A bot's reply: its text, how it ended, and what is known of how it came about."""
+"""A bot's reply: its text, its outcome, and the data about its generation."""
 
 import math
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Candidate:
 
 
 class ReplyOutcome(StrEnum):
-    """How a reply ended. Reports count every kind of each bot."""
+    """Outcome of a reply. Reports count each outcome by bot."""
 
     COMPLETE = "complete"
     CUT = "cut"
@@ -92,6 +92,8 @@ class Response:
             conversation never see it.
         model: name of the model that answered, as its service reports it; empty if the bot is the model.
         first_seconds: seconds from the request to the first token of the text; None if the bot cannot tell.
+        outcome_before_stop: outcome of the whole reply, if the reader stopped its display after it was known;
+            None otherwise. Set by the platform, not by bots.
         ruled_out: texts of candidates that a filter rejected; outer filters do not use them.
         least_seconds: hosting delivers the response no sooner than this after the request, or after nine
             tenths of the deadline if that is less; only the caller waits, not the bot. At least 0.
@@ -106,6 +108,7 @@ class Response:
     reasoning: str = ""
     model: str = ""
     first_seconds: float | None = None
+    outcome_before_stop: ReplyOutcome | None = None
     ruled_out: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:

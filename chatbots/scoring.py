@@ -41,13 +41,13 @@ class Likelihood:
 
         config = self._model.config
         context = self._tokenizer.context(turns, length=config.context_length).tokens
-        found = []
+        values = []
         for tokens in self._tokenizer.encode(replies):  # one by one: padding would change the last digits
             batch = collate([Pair(context, tokens)], response_length=config.response_length)
             with torch.no_grad():
                 total = negative_log_likelihood(self._model(batch.contexts, batch.inputs), batch.targets)
-            found.append(-float(total) / batch.tokens)
-        return found
+            values.append(-float(total) / batch.tokens)
+        return values
 
 
 class Overlap:

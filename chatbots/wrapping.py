@@ -237,8 +237,10 @@ class _Revising(Answering):
         if not self._asked:
             return {}
         grown = self._inner.partial_texts()
-        shown = [inner_key for inner_key in grown if inner_key in self._asked and self._passes_on(inner_key)]
-        return {self._asked[inner_key][0]: grown[inner_key] for inner_key in shown}
+        visible = [
+            inner_key for inner_key in grown if inner_key in self._asked and self._passes_on(inner_key)
+        ]
+        return {self._asked[inner_key][0]: grown[inner_key] for inner_key in visible}
 
     def _passes_on(self, inner_key: int) -> bool:
         """Ask the wrapper once for each reply: a classifier may decide."""

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.commands import assisted as of_judges
 from evaluation.commands import conversation as of_conversations
 from evaluation.commands import generation as of_responses
+from evaluation.commands import pairs as of_pairs
 from evaluation.commands.intent import figures as intent_figures
 from evaluation.commands.intent import read_predictions
 from evaluation.files.reading import (
@@ -63,19 +65,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def agreement(options: argparse.Namespace) -> dict[str, Any]:
     """Compute the agreement about one question from a file with one row per rating."""
     names = {"unit": options.unit, "rater": options.rater, "value": options.value}
-    chosen = [*names.values(), *([options.cluster] if options.cluster else [])]
-    table = read_table(options.file, chosen)
-    given = table.without(options.value, options.missing)
-    _ask_about_codes(given, options.value, options.real)
+    columns = [*names.values(), *([options.cluster] if options.cluster else [])]
+    table = read_table(options.file, columns, may_be_empty=[options.value] if "" in options.missing else [])
+    rated = table.without(options.value, options.missing)
+    _ask_about_codes(rated, options.value, options.real)
     metric = Metric(options.level)
-    values: Sequence[Any] = given.columns[options.value]
+    values: Sequence[Any] = rated.columns[options.value]
     if metric is not Metric.NOMINAL:
-        values = given.converted(options.value, number_from_zero if metric is Metric.RATIO else number)
+        values = rated.converted(options.value, number_from_zero if metric is Metric.RATIO else number)
     try:
-        ratings = Ratings.from_columns(given.columns[options.unit], given.columns[options.rater], values)
+        ratings = Ratings.from_columns(rated.columns[options.unit], rated.columns[options.rater], values)
     except LabelsError as error:
-        raise _located(error, given, names) from None
-    found = alpha(ratings, metric, clusters=_clusters(options, given))
+        raise _located(error, rated, names) from None
+    result = alpha(ratings, metric, clusters=_clusters(options, rated))
     nouns = Nouns(cluster="cluster" if options.cluster else "unit", rater="rater")
     counted = ratings.is_pairable
     return {
@@ -83,12 +85,12 @@ def agreement(options: argparse.Namespace) -> dict[str, Any]:
         "units_with_one_rating": ratings.units - int(np.count_nonzero(counted)),
         "raters": ratings.raters,
         "labels": int(np.count_nonzero(counted[ratings.unit])),
-        "missing": len(table.lines) - len(given.lines),
+        "missing": len(table.lines) - len(rated.lines),
         "ratings": _categories(ratings),
         "percent_agreement": _to_json(percent_pooled(ratings)),
         "level": metric.value,
-        "krippendorff_alpha": _to_json(found if isinstance(found, Undefined) else found.value),
-        **_interval(found, nouns),
+        "krippendorff_alpha": _to_json(result if isinstance(result, Undefined) else result.value),
+        **_interval(result, nouns),
         **{key: _to_json(value) for key, value in further_coefficients(ratings, metric).items()},
     }
 
@@ -140,8 +142,8 @@ def ssa(options: argparse.Namespace) -> dict[str, Any]:
     """Compute SSA per bot, in percent, and all differences, from a file with one row per label."""
     if options.primary and not options.excluded:
         raise FileError("--primary needs --excluded COLUMN, which says whose labels are left out.")
-    asked = [*SSA_COLUMNS, *([options.excluded] if options.excluded else [])]
-    table, unfinished = _finished(read_table(options.file, asked, may_lack=OF_CONVERSATIONS))
+    names = [*SSA_COLUMNS, *([options.excluded] if options.excluded else [])]
+    table, unfinished = _finished(read_table(options.file, names, may_lack=OF_CONVERSATIONS))
     columns: dict[str, Any] = {name: table.columns[name] for name in SSA_COLUMNS}
     columns["turn"] = table.converted("turn", whole_number)
     for name in ("sensible", "specific"):
@@ -156,15 +158,15 @@ def ssa(options: argparse.Namespace) -> dict[str, Any]:
     counted = {"count": unit.value, **unfinished}
     if not options.excluded:
         return {**counted, **_ssa_of(labels, unit, margin)}
-    kept = ~np.asarray(table.converted(options.excluded, boolean))
-    others = Labels(**{name: values[kept] for name, values in arrays.items()})
-    found = {
+    included = ~np.asarray(table.converted(options.excluded, boolean))
+    others = Labels(**{name: values[included] for name, values in arrays.items()})
+    figures = {
         Analysis.ALL: _ssa_of(labels, unit, margin),
         Analysis.WITHOUT_EXCLUDED: _ssa_of(others, unit, margin),
     }
     primary = Analysis(options.primary or Analysis.ALL)
-    beside = {"analysis": primary.other.value, **found[primary.other]}
-    return {**counted, "primary": primary.value, **found[primary], "other": beside}
+    other = {"analysis": primary.other.value, **figures[primary.other]}
+    return {**counted, "primary": primary.value, **figures[primary], "other": other}
 
 
 def _finished(table: Table) -> tuple[Table, dict[str, int]]:
@@ -199,57 +201,57 @@ def _ssa_of(labels: Labels, unit: Unit, margin: float | None) -> dict[str, Any]:
 
 def _differences(of_systems: dict[Hashable, Sample], margin: float | None) -> list[dict[str, Any]]:
     """Every pair by one score, with the odds ratio of the mixed model."""
-    found = differences(of_systems)
-    beside = odds_ratios(of_systems, found)
+    pairs = differences(of_systems)
+    ratios = odds_ratios(of_systems, pairs)
     return [
         _difference(each, margin) | {"mixed_model": _mixed(ratio)}
-        for each, ratio in zip(found, beside, strict=True)
+        for each, ratio in zip(pairs, ratios, strict=True)
     ]
 
 
-def _mixed(found: OddsRatio | Undefined) -> dict[str, Any]:
+def _mixed(ratio: OddsRatio | Undefined) -> dict[str, Any]:
     """The odds ratio of two bots for the same worker and conversation or context."""
-    if isinstance(found, Undefined):
-        return {"cannot_be_told": found.reason}
-    return {"odds_ratio": found.ratio, "interval": _to_json(found.interval), "p": found.p}
+    if isinstance(ratio, Undefined):
+        return {"cannot_be_told": ratio.reason}
+    return {"odds_ratio": ratio.ratio, "interval": _to_json(ratio.interval), "p": ratio.p}
 
 
 def _estimate(sample: Sample) -> dict[str, Any]:
     """One score in percent with its interval."""
-    found = mean(sample)
-    assert not isinstance(found, Undefined)
-    return {"percent": 100 * found.value, **_interval(found, NOUNS, factor=100)}
+    estimate = mean(sample)
+    assert not isinstance(estimate, Undefined)
+    return {"percent": 100 * estimate.value, **_interval(estimate, NOUNS, factor=100)}
 
 
-def _difference(found: Difference, margin: float | None) -> dict[str, Any]:
+def _difference(difference: Difference, margin: float | None) -> dict[str, Any]:
     """One difference in points with its interval, p-values, sentence, and margin of equivalence."""
-    within = found.equal_within
-    stated = {} if margin is None else {"p_equivalence": _to_json(found.equivalence(margin))}
+    within = difference.equal_within
+    stated = {} if margin is None else {"p_equivalence": _to_json(difference.equivalence(margin))}
     return {
-        "first": str(found.first),
-        "second": str(found.second),
-        "points": 100 * found.difference,
-        "interval": _to_json(_times(found.interval, 100)),
-        "p": _to_json(found.p),
-        "p_holm": _to_json(found.p_holm),
-        "odds_ratio": _to_json(found.odds_ratio),
+        "first": str(difference.first),
+        "second": str(difference.second),
+        "points": 100 * difference.difference,
+        "interval": _to_json(_times(difference.interval, 100)),
+        "p": _to_json(difference.p),
+        "p_holm": _to_json(difference.p_holm),
+        "odds_ratio": _to_json(difference.odds_ratio),
         "equal_within": _to_json(within if isinstance(within, Undefined) else 100 * within),
         **stated,
-        "in_words": found.sentence(),
-        "basis": found.describe_basis(),
+        "in_words": difference.sentence(),
+        "basis": difference.describe_basis(),
     }
 
 
-def _interval(found: Alpha | Estimate | Undefined, nouns: Nouns, factor: float = 1.0) -> dict[str, Any]:
+def _interval(estimate: Alpha | Estimate | Undefined, nouns: Nouns, factor: float = 1.0) -> dict[str, Any]:
     """The interval with its level, its method, and a sentence on what it generalises to."""
-    interval = found if isinstance(found, Undefined) else found.interval
-    if isinstance(found, Undefined) or isinstance(interval, Undefined):
+    interval = estimate if isinstance(estimate, Undefined) else estimate.interval
+    if isinstance(estimate, Undefined) or isinstance(interval, Undefined):
         return {"interval": _to_json(interval)}
     return {
         "interval": _to_json(_times(interval, factor)),
         "interval_level": interval.level,
         "interval_method": interval.method,
-        "interval_for": found.describe_interval(nouns),
+        "interval_for": estimate.describe_interval(nouns),
     }
 
 
@@ -260,13 +262,13 @@ def intent(options: argparse.Namespace) -> dict[str, Any]:
 
 def recompute(options: argparse.Namespace) -> dict[str, Any]:
     """Recompute a study's report from the data of its bundle and compare it with the bundle's report."""
-    found = recomputation.recompute(options.file)
+    result = recomputation.recompute(options.file)
     return {
-        "equal": found.equal,
-        **asdict(found.comparison),
-        "changed_files": found.changed_files,
-        "libraries": found.libraries,
-        "report": found.report,
+        "equal": result.equal,
+        **asdict(result.comparison),
+        "changed_files": result.changed_files,
+        "libraries": result.libraries,
+        "report": result.report,
     }
 
 
@@ -278,6 +280,8 @@ def _parser() -> argparse.ArgumentParser:
     of_intents = _add_intent(commands)
     of_conversations.add_parsers(commands)
     of_responses.add_parser(commands)
+    of_judges.add_parser(commands)
+    of_pairs.add_parser(commands)
     for command in (*of_labels, of_intents):
         command.add_argument("file", type=Path, metavar="FILE.csv", help="UTF-8, with a header line")
     return parser
@@ -307,7 +311,7 @@ def _add_agreement(commands: Any) -> argparse.ArgumentParser:
         ("--missing", "stands for no answer: such rows are left out"),
         ("--real", "is an answer"),
     ):
-        about = f"this value {meaning}; may be repeated"
+        about = f"this value {meaning}; '' is an empty cell; may be repeated"
         add(option, action="append", default=[], metavar="VALUE", help=about)
     command.set_defaults(run=agreement)
     return command
@@ -344,10 +348,10 @@ def _add_ssa(commands: Any) -> argparse.ArgumentParser:
 
 def _points(text: str) -> float:
     """Parse a margin in points, above 0 and at most 100."""
-    found = float(text)
-    if not 0 < found <= 100:
+    points = float(text)
+    if not 0 < points <= 100:
         raise argparse.ArgumentTypeError(f"'{text}' is not between 0 and 100 points.")
-    return found
+    return points
 
 
 def _add_intent(commands: Any) -> argparse.ArgumentParser:

@@ -114,10 +114,10 @@ def mean_scores(truth: LabelArray, predicted: Sequence[LabelArray]) -> Scores | 
         Shares in [0, 1]; `Undefined` if no utterance is positive.
     """
     each = [scores(truth, labels) for labels in predicted]
-    found = [s for s in each if not isinstance(s, Undefined)]
-    if len(found) < len(each):
+    defined = [s for s in each if not isinstance(s, Undefined)]
+    if len(defined) < len(each):
         return NO_POSITIVES
-    rows = [(s.weighted_precision, s.recall, s.accuracy, s.overall) for s in found]
+    rows = [(s.weighted_precision, s.recall, s.accuracy, s.overall) for s in defined]
     return Scores(*np.mean(rows, axis=0).tolist())
 
 
@@ -154,12 +154,12 @@ def calibration(truth: LabelArray, probabilities: FloatArray) -> tuple[list[Cali
     bin_of = np.minimum((confidence * BINS).astype(int), BINS - 1)
     bins, error = [], 0.0
     for number in range(BINS):
-        chosen = bin_of == number
-        count = int(chosen.sum())
-        means = (float(confidence[chosen].mean()), float(right[chosen].mean())) if count else (None, None)
+        in_bin = bin_of == number
+        count = int(in_bin.sum())
+        means = (float(confidence[in_bin].mean()), float(right[in_bin].mean())) if count else (None, None)
         bins.append(CalibrationBin(number / BINS, (number + 1) / BINS, count, *means))
         if count:
-            error += count / len(truth) * abs(confidence[chosen].mean() - right[chosen].mean())
+            error += count / len(truth) * abs(confidence[in_bin].mean() - right[in_bin].mean())
     return bins, error
 
 
@@ -174,9 +174,9 @@ def losses(truth: LabelArray, probabilities: FloatArray) -> FloatArray:
         (n,) -ln of the probability of the true label, in nats; the probability is at least
         `LEAST_PROBABILITY`.
     """
-    chosen = probabilities[np.arange(len(truth)), truth]
-    found: FloatArray = -np.log(np.maximum(chosen, LEAST_PROBABILITY))
-    return found
+    of_truth = probabilities[np.arange(len(truth)), truth]
+    losses_in_nats: FloatArray = -np.log(np.maximum(of_truth, LEAST_PROBABILITY))
+    return losses_in_nats
 
 
 def _figures(cells: FloatArray) -> FloatArray:

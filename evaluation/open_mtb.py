@@ -105,11 +105,11 @@ def read_keys(path: Path = KEYS_PATH) -> dict[str, ConsistencyKey]:
 @cache
 def last_turns() -> Mapping[str, frozenset[str]]:
     """Last turns of each context of the benchmark, in all its languages, by id."""
-    found: dict[str, set[str]] = {}
+    by_name: dict[str, set[str]] = {}
     for path in (PATH, PATH_ZH):
         for context in read_open_mtb(path):
-            found.setdefault(context.id, set()).add(context.turns[-1])
-    return {name: frozenset(turns) for name, turns in found.items()}
+            by_name.setdefault(context.id, set()).add(context.turns[-1])
+    return {name: frozenset(turns) for name, turns in by_name.items()}
 
 
 def fingerprint(path: Path = PATH) -> str:
@@ -186,8 +186,8 @@ def find_translation_faults(
         originals: the whole English set.
     """
     by_id = {context.id: context for context in contexts}
-    wanted = {c.category for c in contexts}
-    expected = {c.id: c for c in originals if c.category in wanted}
+    categories = {c.category for c in contexts}
+    expected = {c.id: c for c in originals if c.category in categories}
     faults = [f"{one} is missing or unknown" for one in sorted(set(expected) ^ set(by_id))]
     for context in contexts:
         faults += [f"{context.id}: {fault}" for fault in _faults_of(context, by_id, "zh")]
@@ -218,10 +218,10 @@ def find_key_faults(contexts: Sequence[StaticContext], keys: dict[str, Consisten
             faults.append(
                 f"{key.id}: fact or contradicts is empty, or answer {key.answer!r} is not yes or no"
             )
-    wanted = Counter(key.answer for key in keys.values())
-    if abs(wanted["yes"] - wanted["no"]) > MOST_UNBALANCED:
+    counts = Counter(key.answer for key in keys.values())
+    if abs(counts["yes"] - counts["no"]) > MOST_UNBALANCED:
         faults.append(
-            f"{wanted['yes']} probes want yes and {wanted['no']} no; a constant answer would do well"
+            f"{counts['yes']} probes want yes and {counts['no']} no; a constant answer would do well"
         )
     return faults
 
@@ -250,9 +250,9 @@ def _faults_of(context: StaticContext, by_id: dict[str, StaticContext], language
 
 
 def _faults_of_counts(contexts: Sequence[StaticContext]) -> Iterator[str]:
-    found = Counter(len(context.turns) for context in contexts)
-    if dict(found) != CONTEXTS_BY_TURNS:
-        yield f"contexts by number of turns are {dict(sorted(found.items()))}, not {CONTEXTS_BY_TURNS}"
+    counts = Counter(len(context.turns) for context in contexts)
+    if dict(counts) != CONTEXTS_BY_TURNS:
+        yield f"contexts by number of turns are {dict(sorted(counts.items()))}, not {CONTEXTS_BY_TURNS}"
     consistency = sum(context.consistency for context in contexts)
     if consistency < LEAST_CONSISTENCY:
         yield f"{consistency} contexts test consistency, fewer than {LEAST_CONSISTENCY}"

@@ -76,10 +76,10 @@ def plain_answer(response: str) -> str:
     first clause is ignored: "Yes, but no" is yes.
     """
     clauses = [" ".join(words(clause)) for clause in _CLAUSE.split(response)]
-    said = _OPENERS.sub("", next((clause for clause in clauses if _OPENERS.sub("", clause)), ""))
-    if _DONT_KNOW.search(said):
+    opening = _OPENERS.sub("", next((clause for clause in clauses if _OPENERS.sub("", clause)), ""))
+    if _DONT_KNOW.search(opening):
         return ""
-    return "yes" if _YES.match(said) else "no" if _NO.match(said) else ""
+    return "yes" if _YES.match(opening) else "no" if _NO.match(opening) else ""
 
 
 def automatic_figures(
@@ -119,10 +119,10 @@ def automatic_figures(
 
 def _yes_no(answered: Sequence[tuple[str | None, str]]) -> YesNo:
     pairs = [(right, plain_answer(text)) for right, text in answered if right]
-    agree = [right for right, said in pairs if said == right]
-    asked = Counter(right for right, _ in pairs)
-    shares = [agree.count(right) / asked[right] for right in ("yes", "no") if asked[right]]
-    neither = sum(not said for _, said in pairs)
+    agree = [right for right, answer in pairs if answer == right]
+    by_answer = Counter(right for right, _ in pairs)
+    shares = [agree.count(right) / by_answer[right] for right in ("yes", "no") if by_answer[right]]
+    neither = sum(not answer for _, answer in pairs)
     return YesNo(
         asked=len(pairs),
         agree=len(agree),

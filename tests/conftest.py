@@ -12,6 +12,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client, TransactionTestCase
@@ -50,6 +51,10 @@ from turnwise.tasks.writing.task import Writing
 # Of property tests: a deadline for each example would fail on a busy machine, and says nothing of the code.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+
+# Many tests set a password and sign in with it. A real hash takes a quarter of a second each time, by design.
+HASH_ITERATIONS = 1_000
+PBKDF2PasswordHasher.iterations = HASH_ITERATIONS
 
 
 # Whole servers, other processes and long rehearsals. Where several processes run the tests, these files

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.replay import Scores, check_report, conversations_in, planted_scores
+from benchmarks.replay import Scores, check_report, conversations_in, injected_scores
 from turnwise.rehearsals.simulated_worker import MismatchError
 
 ROOT = Path(__file__).parents[1]
@@ -74,7 +74,7 @@ def test_expected_shares_are_counted_over_all_labels() -> None:
     # First two bytes by sha256sum; sensible below b3, then specific below 9a:
     #   0:2 93 28 yes yes   0:4 48 f0 yes no   1:2 67 3a yes yes
     #   1:4 49 2a yes yes   2:2 13 11 yes yes  2:4 fa 70 no
-    scores = planted_scores(3, 2)
+    scores = injected_scores(3, 2)
 
     assert (scores.sensibleness, scores.specificity, scores.ssa) == (
         Fraction(5, 6),

@@ -172,8 +172,8 @@ class MessageReader(ReplyReader):
         if isinstance(thinking := delta.get("thinking"), str):
             self.draft().add_reasoning(thinking)
 
-    def _end(self, given: Mapping[str, Any]) -> None:
-        reason = given.get("stop_reason")
+    def _end(self, fields: Mapping[str, Any]) -> None:
+        reason = fields.get("stop_reason")
         if not reason:
             return
         draft = self.draft()

@@ -83,11 +83,11 @@ class CleverbotBot(ServiceBot):
         tweaks = (settings.wackiness, settings.talkativeness, settings.attentiveness)
         token = self._sessions.take(context)
         earlier = [turn.text for turn in context.turns[:-1]][::-1][:MOST_EARLIER_TURNS]
-        known: dict[str, Any] = {f"vtext{age}": text for age, text in enumerate(earlier, start=2)}
+        history: dict[str, Any] = {f"vtext{age}": text for age, text in enumerate(earlier, start=2)}
         return {
             "key": self.key,
             "wrapper": "Turnwise",
             "input": context.turns[-1].text,
-            **({"cs": token} if token else known),
+            **({"cs": token} if token else history),
             **{f"cb_settings_tweak{n}": str(value) for n, value in enumerate(tweaks, 1) if value is not None},
         }

@@ -32,8 +32,8 @@ def check_scorer(name: str) -> str:
     try:
         return check_path(name)
     except ValueError as error:
-        known = ", ".join(scoring.SCORERS)
-        raise ValueError(f"is none of {known}, nor a class of the lab: {error}") from None
+        names = ", ".join(scoring.SCORERS)
+        raise ValueError(f"is none of {names}, nor a class of the lab: {error}") from None
 
 
 @register("best-of-several")
@@ -176,8 +176,8 @@ class Rule:
             raise ValueError(f"'{line}' is not a rule. Write words, a colon and a bot: weather, rain: eliza")
         for phrase in phrases:
             if phrase.startswith("@") and phrase not in (*LISTS, QUESTION):
-                known = ", ".join((*LISTS, QUESTION))
-                raise ValueError(f"'{phrase}' is not a list of words. There are {known}")
+                names = ", ".join((*LISTS, QUESTION))
+                raise ValueError(f"'{phrase}' is not a list of words. There are {names}")
             if not phrase.startswith("@") and not words(phrase):
                 raise ValueError(f"'{phrase}' has no letter and no digit. Write a word")
         return cls(phrases, bot.strip())
@@ -189,17 +189,17 @@ class Rule:
             if phrase == QUESTION:
                 if text.rstrip().endswith(_QUESTION_MARKS):
                     return phrase
-            elif found := next(
+            elif match := next(
                 (each for each in LISTS.get(phrase, (phrase,)) if _within(each, spoken)), None
             ):
-                return found
+                return match
         return None
 
 
 def _within(phrase: str, spoken: Sequence[str]) -> bool:
-    wanted = words(phrase)
+    sought = words(phrase)
     return any(
-        spoken[start : start + len(wanted)] == wanted for start in range(len(spoken) - len(wanted) + 1)
+        spoken[start : start + len(sought)] == sought for start in range(len(spoken) - len(sought) + 1)
     )
 
 

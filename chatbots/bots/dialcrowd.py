@@ -81,11 +81,11 @@ class DialCrowdBot(ServiceBot):
             ServiceError: it took longer than `timeout`, replay included, or did not answer as agreed.
         """
         session = self._sessions.take(context)
-        known, session = session is not None, session or uuid4().hex
+        is_known, session = session is not None, session or uuid4().hex
         over = True
         try:
             async with asyncio.timeout(self.configuration.timeout):
-                if not known:
+                if not is_known:
                     await self._begin(session, context)
                 answer = await self._say(session, context.turns[-1].text)
             text = text_of(answer.get("sys"), self._request("next", session), "sys")

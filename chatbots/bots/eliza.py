@@ -53,9 +53,9 @@ class ElizaBot(Bot):
         return [Response(self._answer(context)) for context in contexts]
 
     def _answer(self, context: Context) -> str:
-        said = {turn.text for turn in context.turns if turn.speaker is Speaker.BOT}
+        earlier = {turn.text for turn in context.turns if turn.speaker is Speaker.BOT}
         answers = self._answers(_last_sentence(context.turns[-1].text))
-        fresh = [answer for answer in answers if answer not in said]
+        fresh = [answer for answer in answers if answer not in earlier]
         # The number of turns is mixed in so that one seed for a whole dialogue does not always pick the same.
         seed = None if context.seed is None else f"{context.seed} {len(context.turns)}"
         return random.Random(seed).choice(fresh or answers)

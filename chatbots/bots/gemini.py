@@ -101,14 +101,14 @@ class GeminiBot(ChatServiceBot):
             "maxOutputTokens": settings.most_tokens,
             "stopSequences": list(settings.stop) or None,
             "seed": seed_of(context) >> 33 if settings.send_seed and context.seed is not None else None,
-            "thinkingConfig": _given(thinking) or None,
+            "thinkingConfig": _without_none(thinking) or None,
         }
         system = self.system_prompt(context)
         parts = {
             "systemInstruction": {"parts": [{"text": system}]} if system else None,
-            "generationConfig": _given(generation) or None,
+            "generationConfig": _without_none(generation) or None,
         }
-        return {"contents": self._contents(context), **_given(parts)}
+        return {"contents": self._contents(context), **_without_none(parts)}
 
     def _contents(self, context: Context) -> list[dict[str, Any]]:
         roles = {"user": "user", "assistant": "model"}
@@ -172,12 +172,12 @@ class GeminiReader(ReplyReader):
 
     def _filter(self, draft: ReplyDraft, did: str, reason: str, details: Mapping[str, Any]) -> None:
         ratings = details.get("safetyRatings")
-        found = [
+        blocked = [
             f"{rating.get('category')}: {rating.get('probability')}"
             for rating in (ratings if isinstance(ratings, list) else [])
             if isinstance(rating, Mapping) and rating.get("blocked")
         ]
-        self.remark(f"a filter of the service {did} ({', '.join([reason, *found])})")
+        self.remark(f"a filter of the service {did} ({', '.join([reason, *blocked])})")
         draft.end(ReplyOutcome.FILTERED)
         self.is_final = True
 
@@ -192,5 +192,5 @@ def _read_part(draft: ReplyDraft, part: Mapping[str, Any]) -> None:
         draft.add_other(kind)
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}

@@ -122,7 +122,7 @@ class VHREDBot(SmallBot):
 
 @register("vhred-ei")
 class VHREDEIBot(SmallBot):
-    """The same small VHRED, which also learnt the sentiment and meaning of what it reads (EI)."""
+    """A small VHRED that also learnt the sentiment and meaning of what it reads (EI). Compare with vhred."""
 
 
 def load_responder(folder: Path, configuration: DecodingConfiguration) -> Any:

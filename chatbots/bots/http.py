@@ -106,8 +106,8 @@ class HTTPBot(ServiceBot):
         def _known_placeholders(cls, template: dict[str, JsonValue]) -> dict[str, JsonValue]:
             named = set(_PLACEHOLDER.findall(str(template)))
             if unknown := sorted(named - set(PLACEHOLDERS)):
-                known = ", ".join(PLACEHOLDERS)
-                raise ValueError(f"{{{{{unknown[0]}}}}} is not a placeholder. There are {known}")
+                names = ", ".join(PLACEHOLDERS)
+                raise ValueError(f"{{{{{unknown[0]}}}}} is not a placeholder. There are {names}")
             return template
 
         _harmless = field_validator("headers")(check_headers)
@@ -130,12 +130,12 @@ class HTTPBot(ServiceBot):
         request = self._request(context)
         document = await self.client.exchange(request)
         try:
-            found = at_pointer(document, self.configuration.reply)
+            value = at_pointer(document, self.configuration.reply)
         except LookupError as error:
             raise ServiceError(
                 f"{request.url} answered JSON in which {error}. Correct the setting 'reply'."
             ) from None
-        return Response(text_of(found, request, self.configuration.reply or "its answer"))
+        return Response(text_of(value, request, self.configuration.reply or "its answer"))
 
     def _request(self, context: Context) -> Request:
         settings = self.configuration

@@ -8,7 +8,8 @@ from chatbots.base import BotConfiguration, Context
 from chatbots.errors import ConfigurationError, Problem
 from chatbots.huggingface.bot import ModelBot, ModelConfiguration, SampledConfiguration
 from chatbots.huggingface.prompts import joined_by_end, joined_by_text, through_template
-from chatbots.instruction_prompts import has_place, material_field, sentences_field, with_material
+from chatbots.instruction_prompts import has_place, material_field, sentences_field, system_field, system_of
+from chatbots.prompt_variables import check_variables
 from chatbots.registry import register
 
 
@@ -103,16 +104,11 @@ class ChatModelBot(ModelBot):
 
         first = frozenset({"system", "temperature"})
 
-        system: str = Field(
-            "",
-            max_length=20_000,
-            title="System prompt",
-            description="What the model is told before the dialogue; empty for nothing.",
-            examples=["You are a friendly chat partner. Answer in one or two sentences."],
-        )
+        system: str = system_field()
         material: str = material_field()
         material_sentences: int | None = sentences_field(5)
 
+        _knows_variables = field_validator("system")(check_variables)
         _has_place = field_validator("material")(has_place)
 
     configuration: Configuration
@@ -131,5 +127,5 @@ class ChatModelBot(ModelBot):
     def prompt(self, context: Context, room: int) -> list[int]:
         """Write the turns by the template, after the system prompt and the reading material."""
         settings = self.configuration
-        system = with_material(settings.system, context, settings.material, settings.material_sentences)
+        system = system_of(settings.system, context, settings.material, settings.material_sentences)
         return through_template(self.tokenizer, context.turns, room, system=system)

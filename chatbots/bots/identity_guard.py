@@ -123,9 +123,9 @@ class IdentityGuardBot(WrapperBot):
         [(intent, _)] = self._judge.intents([question])
         if intent is not Intent.MAY_ASK:
             return response
-        found = categorise(response.text, question)
-        if self.configuration.check_replies and found.category in _UNTRUE:
-            denial = response.text[found.start : found.end]
+        finding = categorise(response.text, question)
+        if self.configuration.check_replies and finding.category in _UNTRUE:
+            denial = response.text[finding.start : finding.end]
             return self._replaced(
                 response, self._answer, f"the reply denies being a machine ('{denial}'); replaced"
             )

@@ -272,7 +272,7 @@ class MeenaFullBot(MeenaBaseBot):
 
 @register("meena-beam")
 class MeenaBeamBot(MeenaBaseBot):
-    """The same model, whose likeliest reply is searched for with a beam, to compare drawn ones with.
+    """The model of `meena-base` with beam search for the likeliest reply, to compare sampling with.
 
     Replies are held back until they are complete.
 
@@ -292,11 +292,11 @@ def held_out(folder: Path, bot: str) -> dict[str, object] | None:
     if not path.exists():
         return None
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        corpus = json.loads(path.read_text(encoding="utf-8"))
         return {
-            "perplexity": float(told["perplexity"]),
-            "data": str(told["data"]),
-            "tokenizer": str(told["tokenizer"]),
+            "perplexity": float(corpus["perplexity"]),
+            "data": str(corpus["data"]),
+            "tokenizer": str(corpus["tokenizer"]),
         }
     except (ValueError, KeyError, TypeError) as error:
         cure = f"{HELD_OUT} there needs “perplexity”, “data” and “tokenizer” ({error!r}). Fix or remove it."

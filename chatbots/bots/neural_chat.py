@@ -43,12 +43,12 @@ class NeuralChatBot(Bot):
             Exception: any error that the bot raises while it is created.
         """
         super().__init__(configuration)
-        found = lab_object(configuration.path)
-        if not callable(getattr(found, "handle_messages", None)):
+        lab_bot = lab_object(configuration.path)
+        if not callable(getattr(lab_bot, "handle_messages", None)):
             cure = "it has no handle_messages(list of texts). Name the class or module that has."
             raise ConfigurationError(self.name, [Problem("path", configuration.path, cure)])
-        self._file = Path(inspect.getfile(found))
-        self._bot: Any = found() if inspect.isclass(found) else found
+        self._file = Path(inspect.getfile(lab_bot))
+        self._bot: Any = lab_bot() if inspect.isclass(lab_bot) else lab_bot
 
     def respond(self, contexts: Sequence[Context]) -> list[Response | Failure]:
         """Pass the newest turns of each context to the bot."""

@@ -69,9 +69,9 @@ class OllamaBot(ChatServiceBot):
             "stop": list(settings.stop) or None,
             "seed": seed_of(context) >> 33 if settings.send_seed and context.seed is not None else None,
         }
-        given = {name: value for name, value in options.items() if value is not None}
+        set_options = {name: value for name, value in options.items() if value is not None}
         further = settings.parameters.get("options")
-        merged = {**(further if isinstance(further, dict) else {}), **given}
+        merged = {**(further if isinstance(further, dict) else {}), **set_options}
         think = {"think": THINK.get(settings.think, settings.think)} if settings.think else {}
         return {
             "model": settings.model,

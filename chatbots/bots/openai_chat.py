@@ -127,8 +127,8 @@ class OpenAIChatBot(ChatServiceBot):
         except (ValueError, TypeError, LookupError):
             return None
         inner = details.get("innererror") if isinstance(details, Mapping) else None
-        found = filter_words(inner.get("content_filter_result") if isinstance(inner, Mapping) else None)
-        remark = f"{self.name}: a filter of the service refused the prompt{found}"
+        filters = filter_words(inner.get("content_filter_result") if isinstance(inner, Mapping) else None)
+        remark = f"{self.name}: a filter of the service refused the prompt{filters}"
         return Response("", remarks=(remark,), outcome=ReplyOutcome.FILTERED, model=self._reported)
 
 
@@ -231,8 +231,8 @@ class ChatCompletionReader(ReplyReader):
             self.remark(f"the service ended the reply with '{reason[:40]}'")
         draft.end(OUTCOMES.get(reason, ReplyOutcome.COMPLETE))
         if draft.outcome is ReplyOutcome.FILTERED:
-            found = filter_words(choice.get("content_filter_results"))
-            self.remark(f"a filter of the service withheld the reply or its rest{found}")
+            filters = filter_words(choice.get("content_filter_results"))
+            self.remark(f"a filter of the service withheld the reply or its rest{filters}")
 
 
 REASONING = ("reasoning_content", "reasoning")
@@ -264,9 +264,9 @@ def _read_part(draft: ReplyDraft, part: Any) -> None:
         draft.add_other(kind)
 
 
-def _add_reasoning(draft: ReplyDraft, given: Any) -> None:
+def _add_reasoning(draft: ReplyDraft, parts: Any) -> None:
     """Append reasoning that is a text, or a list of text parts as of Mistral."""
-    for part in given if isinstance(given, list) else [given]:
+    for part in parts if isinstance(parts, list) else [parts]:
         text = part.get("text") if isinstance(part, Mapping) else part
         if isinstance(text, str):
             draft.add_reasoning(text)
@@ -295,9 +295,9 @@ def filter_words(results: Any) -> str:
     """Name the categories in which a filter found something, as in " (hate: high)"; else nothing."""
     if not isinstance(results, Mapping):
         return ""
-    found = [
+    filters = [
         f"{name}: {result.get('severity') or 'detected'}"
         for name, result in results.items()
         if isinstance(result, Mapping) and (result.get("filtered") or result.get("detected"))
     ]
-    return f" ({', '.join(found)})" if found else ""
+    return f" ({', '.join(filters)})" if filters else ""

@@ -91,8 +91,8 @@ class ResponsesReader(ReplyReader):
         """Take in an event, or the whole response; events of other types are left out."""
         self.check_error(event)
         kind, draft = str(event.get("type", "")), self.draft()
-        given = event.get("delta")
-        delta = given if isinstance(given, str) else ""
+        value = event.get("delta")
+        delta = value if isinstance(value, str) else ""
         if event.get("object") == "response":
             self._end(event)
         elif kind in LAST_EVENTS:
@@ -162,13 +162,13 @@ class ResponsesReader(ReplyReader):
     def _read_parts(self, parts: Any) -> None:
         draft = self.draft()
         for part in parts if isinstance(parts, list) else []:
-            given = part if isinstance(part, Mapping) else {}
-            if isinstance(text := given.get("text"), str):
+            fields = part if isinstance(part, Mapping) else {}
+            if isinstance(text := fields.get("text"), str):
                 draft.add_text(text)
-            elif isinstance(refusal := given.get("refusal"), str):
+            elif isinstance(refusal := fields.get("refusal"), str):
                 draft.add_refusal(refusal)
             else:
-                draft.add_other(str(given.get("type")))
+                draft.add_other(str(fields.get("type")))
 
     def _read_reasoning(self, item: Mapping[str, Any]) -> None:
         for name in ("summary", "content"):

@@ -82,12 +82,12 @@ class TopicalChatBot(WordModelBot):
 
     def respond(self, contexts: Sequence[Context]) -> list[Response]:
         """Reply to all contexts of a batch together, word by word."""
-        found = self._responder.reply(
+        replies = self._responder.reply(
             [[turn.text for turn in context.turns] for context in contexts],
             [[passage.text for passage in context.material] for context in contexts],
             [seed_of(context) for context in contexts],
         )
-        return responses_of(found)
+        return responses_of(replies)
 
 
 def load_responder(configuration: TopicalChatBot.Configuration) -> Any:

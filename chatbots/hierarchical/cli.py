@@ -32,9 +32,11 @@ def describe(options: argparse.Namespace) -> None:
     """Print a preset and its parameter counts."""
     from chatbots.hierarchical.model import count_parameters
 
-    chosen = preset(options.preset)
-    told = {field.name: getattr(chosen, field.name) for field in fields(chosen) if field.name != "config"}
-    print_preset(options.preset, count_parameters(chosen.config), chosen.config, **told)
+    described = preset(options.preset)
+    settings = {
+        field.name: getattr(described, field.name) for field in fields(described) if field.name != "config"
+    }
+    print_preset(options.preset, count_parameters(described.config), described.config, **settings)
 
 
 def _add_corpus(parser: argparse.ArgumentParser) -> None:
@@ -101,16 +103,16 @@ def train(options: argparse.Namespace) -> None:
     from chatbots.training.files import load_corpus_vocabulary
     from chatbots.training.running import pick_device
 
-    chosen = preset(options.preset)
+    defaults = preset(options.preset)
     for name in ("batch", "emotion_weight", "semantic_weight"):
         if getattr(options, name) is None:
-            setattr(options, name, getattr(chosen, name))
+            setattr(options, name, getattr(defaults, name))
     check_range("epochs", options.epochs, least=1)
     check_range("batch", options.batch, least=1)
     by_epochs = options.steps is None
     settings = settings_from(options, TrainingSettings, **({"steps": 1} if by_epochs else {}))
     device = pick_device(options.device)
-    targets = _targets(chosen.config, options, TargetFile)
+    targets = _targets(defaults.config, options, TargetFile)
     parts = {name: Part.load(options.corpus / f"{name}.npz") for name in ("train", "validation")}
     vocabulary = load_corpus_vocabulary(options.corpus, "hierarchical")
     if by_epochs:
@@ -118,7 +120,7 @@ def train(options: argparse.Namespace) -> None:
         settings = replace(settings, steps=max(1, steps))
     Trainer(
         options.output,
-        config=_config(chosen.config, options, vocabulary, targets),
+        config=_config(defaults.config, options, vocabulary, targets),
         vocabulary=vocabulary,
         settings=settings,
         train=Batches(parts["train"], options.batch, targets, options.seed),
@@ -187,9 +189,9 @@ def measure_perplexity(options: argparse.Namespace) -> None:
     targets = TargetFile(options.targets) if options.targets and model.config.input_only else None
     batches = Batches(part, options.batch, targets).in_order()
     measured = perplexity(model, batches, samples=options.samples, seed=options.seed)
-    found = {"perplexity": measured.value, "divergence": measured.divergence, "words": measured.words}
+    figures = {"perplexity": measured.value, "divergence": measured.divergence, "words": measured.words}
     samples = options.samples if model.config.is_variational else None
-    print(json.dumps(found | {"conversations": len(part), "samples": samples}))
+    print(json.dumps(figures | {"conversations": len(part), "samples": samples}))
 
 
 def _part(data: Path, config: HierarchicalConfig, vocabulary: Vocabulary) -> Part:
@@ -197,8 +199,8 @@ def _part(data: Path, config: HierarchicalConfig, vocabulary: Vocabulary) -> Par
 
     if data.suffix != ".npz":
         return part_of_text(data, vocabulary, length=config.utterance_length, utterances=config.utterances)
-    beside = data.parent / "vocabulary.json"
-    if beside.exists() and beside.read_bytes() != vocabulary.to_json():
+    path_of_words = data.parent / "vocabulary.json"
+    if path_of_words.exists() and path_of_words.read_bytes() != vocabulary.to_json():
         raise ValueError(
             f"{data} has another vocabulary than the checkpoint. Pass its conversations instead."
         )

@@ -184,9 +184,9 @@ def build(inputs: Sequence[Path], output: Path, settings: CorpusSettings) -> dic
     for path in inputs:
         for read in batches(read_trees(path, report), TREES_AT_ONCE):
             trees = [change(tree) for tree in read] if change else read
-            for tree, kept in zip(trees, _messages_to_keep(trees, safety, removed), strict=True):
+            for tree, flags in zip(trees, _messages_to_keep(trees, safety, removed), strict=True):
                 split = split_of(f"{path.name} {tree.key}", settings)
-                for chain in chains(tree, kept):
+                for chain in chains(tree, flags):
                     parts[split] += pieces(chain, settings.utterances)
     if not parts["train"]:
         raise CorpusError(
@@ -198,18 +198,18 @@ def build(inputs: Sequence[Path], output: Path, settings: CorpusSettings) -> dic
         most=settings.vocabulary_size,
         least_occurrences=settings.least_occurrences,
     )
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name, conversations in parts.items():
         builder = PartBuilder(vocabulary, settings.utterance_length)
         for turns in conversations:
             builder.add(turns)
         part = builder.part()
         part.save(output / f"{name}.npz")
-        found[name] = part.counts() | {"unknown": int((part.words == 1).sum())}
+        figures[name] = part.counts() | {"unknown": int((part.words == 1).sum())}
     save_vocabulary(output, vocabulary)
     if change:
         _write_conversations(output / "conversations.jsonl", parts)
-    found |= {
+    figures |= {
         "rules": settings.rules,
         "vocabulary": len(vocabulary),
         "lines": report.lines,
@@ -217,8 +217,8 @@ def build(inputs: Sequence[Path], output: Path, settings: CorpusSettings) -> dic
         "malformed_lines": report.malformed_lines,
         "removed": dict(removed),
     }
-    write_json(output / "report.json", found)
-    return found
+    write_json(output / "report.json", figures)
+    return figures
 
 
 def _write_conversations(path: Path, parts: Mapping[str, Sequence[Sequence[str]]]) -> None:
@@ -255,7 +255,7 @@ def _messages_to_keep(
         yield stays
 
 
-def chains(tree: Tree, kept: Sequence[bool]) -> Iterator[list[str]]:
+def chains(tree: Tree, flags: Sequence[bool]) -> Iterator[list[str]]:
     """Yield the texts on each path from a root to a leaf, cut at removed messages."""
     answered = {message.parent for message in tree.messages}
     for leaf in range(len(tree.messages)):
@@ -264,7 +264,7 @@ def chains(tree: Tree, kept: Sequence[bool]) -> Iterator[list[str]]:
         chain: list[str] = []
         place = leaf
         while place >= 0:
-            if kept[place]:
+            if flags[place]:
                 chain.append(tree.messages[place].text)
             else:
                 yield chain[::-1]

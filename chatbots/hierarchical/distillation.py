@@ -102,8 +102,8 @@ class TargetFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with np.load(path, allow_pickle=False) as found:
-                arrays = {name: found[name] for name in found.files}
+            with np.load(path, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
             self._keys = arrays["keys"]
             self.about = json.loads(str(arrays["about"])) if "about" in arrays else {}
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
@@ -154,8 +154,8 @@ class TargetFile:
             raise TargetsError(
                 f"{self.path} lacks {lacking} of the corpus's {len(part.keys)} utterances. {MAKE_IT}"
             )
-        found: NDArray[np.int64] = rows.astype(np.int64)
-        return found
+        indices: NDArray[np.int64] = rows.astype(np.int64)
+        return indices
 
     def of(self, rows: NDArray[np.int64]) -> Targets:
         """Return the targets of some rows."""

@@ -84,15 +84,15 @@ def run(layer: nn.GRU, packed: PackedSequence, first: Tensor | None = None) -> t
     start = packed.data.new_zeros(sizes[0], layer.hidden_size) if first is None else first
     if first is not None and packed.sorted_indices is not None:
         start = first[packed.sorted_indices]
-    found = []
+    results = []
     for suffix in ("", "_reverse")[: 2 if layer.bidirectional else 1]:
         weights = [
             getattr(layer, f"{name}_l0{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         ]
         inputs = linear(packed.data, weights[0], weights[2])
-        found.append(_apply(inputs, start, weights[1], weights[3], sizes, bool(suffix)))
-    outputs = torch.cat([each[0] for each in found], dim=1) if len(found) > 1 else found[0][0]
-    last = torch.cat([each[1] for each in found], dim=1) if len(found) > 1 else found[0][1]
+        results.append(_apply(inputs, start, weights[1], weights[3], sizes, bool(suffix)))
+    outputs = torch.cat([each[0] for each in results], dim=1) if len(results) > 1 else results[0][0]
+    last = torch.cat([each[1] for each in results], dim=1) if len(results) > 1 else results[0][1]
     if packed.unsorted_indices is not None:
         last = last[packed.unsorted_indices]
     return repacked(outputs, packed), last

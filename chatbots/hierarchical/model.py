@@ -159,11 +159,11 @@ class Hierarchical(nn.Module):
         after = self.contexts(read, turns, of_conversation)
         if not self.config.is_variational:
             return Drawn(after, after[:, :0])
-        beside = after[:, :0] if of_conversation is None else spread(of_conversation, turns)
-        prior = self.prior(torch.cat([after, beside], dim=1))
-        posterior = self.posterior(torch.cat([after, written, beside], dim=1))
+        latent_of_conversation = after[:, :0] if of_conversation is None else spread(of_conversation, turns)
+        prior = self.prior(torch.cat([after, latent_of_conversation], dim=1))
+        posterior = self.posterior(torch.cat([after, written, latent_of_conversation], dim=1))
         latent = posterior.at(noise_like(posterior.mean, generator))
-        decoder_inputs = torch.cat([latent, beside], dim=1)
+        decoder_inputs = torch.cat([latent, latent_of_conversation], dim=1)
         return Drawn(after, decoder_inputs, latent, prior, posterior, of_conversation, overview)
 
     def _with_targets(self, read: Tensor, targets: Targets) -> Tensor:
@@ -183,8 +183,8 @@ class Hierarchical(nn.Module):
     def posterior_of_conversations(self, encodings: Tensor, turns: Tensor) -> Normal:
         """Posterior of the conversations' latent variables, for encodings (u, d); VHCR only."""
         _, summary = run(self.overview, pack(by_conversation(encodings, turns), turns))
-        found: Normal = self.conversation_posterior(summary)
-        return found
+        distribution: Normal = self.conversation_posterior(summary)
+        return distribution
 
     def contexts(self, encodings: Tensor, turns: Tensor, of_conversation: Tensor | None) -> Tensor:
         """Compute the state of the context after each utterance, (u, d).
@@ -212,11 +212,11 @@ class Hierarchical(nn.Module):
         lengths, targets = batch.lengths[written], batch.utterances[written.to(batch.utterances.device)]
         inputs = torch.cat([torch.full_like(targets[:, :1], START), targets[:, :-1]], dim=1)
         packed = pack(self._drop_words(inputs), lengths)
-        wanted = pack(targets, lengths).data
+        target_words = pack(targets, lengths).data
         first = self.begin(drawn.states, drawn.decoder_inputs)
         outputs, _ = run(self.decoder, repacked(self._embed(packed.data), packed), first)
         scores = self.output(self._dropout(outputs.data), self.embedding.weight)
-        of_words = -cross_entropy(scores, wanted, reduction="none")
+        of_words = -cross_entropy(scores, target_words, reduction="none")
         owner = pack(torch.arange(len(written)).unsqueeze(1).expand_as(targets), lengths).data
         return of_words.new_zeros(len(written)).index_add(0, owner.to(of_words.device), of_words)
 

@@ -64,8 +64,8 @@ def perplexity(
     words = 0
     with evaluating(model):
         for batch in tqdm(batches, desc="perplexity", unit=" batches", disable=None, leave=False):
-            found, divergence = log_likelihood(model, batch.to(device), samples, generator)
-            total -= float(found.double().sum())
+            likelihoods, divergence = log_likelihood(model, batch.to(device), samples, generator)
+            total -= float(likelihoods.double().sum())
             divergences += divergence
             words += batch.words
     none = "There is no conversation to measure perplexity on. Build the corpus with more."
@@ -103,10 +103,10 @@ def log_weights(batch: Batch, drawn: Drawn, of_words: Tensor) -> Tensor:
     """Log p(words | latent) p(latent) / q(latent | words) per utterance, (m,), or conversation, (n,)."""
     if drawn.prior is None or drawn.posterior is None or drawn.latent is None:
         return of_words
-    found = of_words + drawn.prior.log_density(drawn.latent) - drawn.posterior.log_density(drawn.latent)
+    weights = of_words + drawn.prior.log_density(drawn.latent) - drawn.posterior.log_density(drawn.latent)
     if drawn.conversation_posterior is None or drawn.conversation_latent is None:
-        return found
+        return weights
     unit, value = standard_normal(drawn.conversation_latent), drawn.conversation_latent
-    owner = torch.arange(len(batch.turns)).repeat_interleave(batch.turns - 1).to(found.device)
+    owner = torch.arange(len(batch.turns)).repeat_interleave(batch.turns - 1).to(weights.device)
     of_conversations = unit.log_density(value) - drawn.conversation_posterior.log_density(value)
-    return of_conversations.index_add(0, owner, found)
+    return of_conversations.index_add(0, owner, weights)

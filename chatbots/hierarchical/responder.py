@@ -68,12 +68,12 @@ def replies(
     length = model.config.utterance_length
     if settings.choose == "sampled":
         return [
-            [found] for found in sample(model.step, first, randoms, length, temperature=settings.temperature)
+            [drawn] for drawn in sample(model.step, first, randoms, length, temperature=settings.temperature)
         ]
-    found = beam_search(model.step, first, settings.beam, length)
+    drawn = beam_search(model.step, first, settings.beam, length)
     if settings.choose == "drawn":
-        return [drawn_first(each, random) for each, random in zip(found, randoms, strict=True)]
-    return found
+        return [drawn_first(each, random) for each, random in zip(drawn, randoms, strict=True)]
+    return drawn
 
 
 def first_states(model: Hierarchical, batch: Batch, randoms: Sequence[np.random.Generator]) -> Tensor:
@@ -92,23 +92,23 @@ def first_states(model: Hierarchical, batch: Batch, randoms: Sequence[np.random.
         of_conversation = posterior.at(noise[:, c.latent_size :])
     states = model.contexts(encodings, batch.turns, of_conversation)
     last = states[(batch.turns.cumsum(0) - 1).to(states.device)]
-    beside = last[:, :0] if of_conversation is None else of_conversation
+    latent_of_conversation = last[:, :0] if of_conversation is None else of_conversation
     if not c.is_variational:
-        return model.begin(last, beside)
-    latent = model.prior(torch.cat([last, beside], dim=1)).at(noise[:, : c.latent_size])
-    return model.begin(last, torch.cat([latent, beside], dim=1))
+        return model.begin(last, latent_of_conversation)
+    latent = model.prior(torch.cat([last, latent_of_conversation], dim=1)).at(noise[:, : c.latent_size])
+    return model.begin(last, torch.cat([latent, latent_of_conversation], dim=1))
 
 
-def drawn_first(found: Sequence[DecodedReply], random: np.random.Generator) -> list[DecodedReply]:
+def drawn_first(candidates: Sequence[DecodedReply], random: np.random.Generator) -> list[DecodedReply]:
     """Move one drawn reply to the front, with weights n - 1 … 0 by rank; a single reply stays.
 
     Source: the authors' self-play (github.com/natashamjaques/neural_chat).
     """
-    if len(found) < 2:
-        return list(found)
-    weights = np.arange(len(found) - 1, -1, -1, dtype=np.float64)
-    place = int(random.choice(len(found), p=weights / weights.sum()))
-    return [found[place], *found[:place], *found[place + 1 :]]
+    if len(candidates) < 2:
+        return list(candidates)
+    weights = np.arange(len(candidates) - 1, -1, -1, dtype=np.float64)
+    place = int(random.choice(len(candidates), p=weights / weights.sum()))
+    return [candidates[place], *candidates[:place], *candidates[place + 1 :]]
 
 
 HISTORY = 5
@@ -176,9 +176,9 @@ class Responder:
             [self.vocabulary.encode(turn, length=length) for turn in turns[-self.history :]]
             for turns in conversations
         ]
-        return [self._reply(found) for found in replies(self.model, contexts, seeds, self.settings)]
+        return [self._reply(candidates) for candidates in replies(self.model, contexts, seeds, self.settings)]
 
-    def _reply(self, found: Sequence[DecodedReply]) -> Reply:
-        ranked = sorted(found, key=lambda each: -each.per_word)
+    def _reply(self, decoded: Sequence[DecodedReply]) -> Reply:
+        ranked = sorted(decoded, key=lambda each: -each.per_word)
         candidates = tuple(Candidate(self.vocabulary.decode(each.words), each.per_word) for each in ranked)
-        return Reply(self.vocabulary.decode(found[0].words), len(found[0].words), candidates)
+        return Reply(self.vocabulary.decode(decoded[0].words), len(decoded[0].words), candidates)

@@ -144,10 +144,10 @@ class Trainer(WordRun[HierarchicalConfig, Hierarchical]):
         for _ in progress:
             batch = next(batches)
             started = time.perf_counter()
-            found = self.update(batch)
+            figures = self.update(batch)
             rate = batch.words / (time.perf_counter() - started)
-            progress.set_postfix_str(f"{found['nats']:.3f} nats, {rate:,.0f} words/s", refresh=False)
-            self.log("train.csv", **found, words=batch.words, per_second=rate)
+            progress.set_postfix_str(f"{figures['nats']:.3f} nats, {rate:,.0f} words/s", refresh=False)
+            self.log("train.csv", **figures, words=batch.words, per_second=rate)
             self._measure_and_save()
 
     def update(self, batch: Batch) -> dict[str, float]:

@@ -5,10 +5,11 @@ import traceback
 import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from chatbots.base import Bot, Context
 from chatbots.errors import last_line
-from chatbots.replies import MAY_BE_EMPTY, Failure, ReplyOutcome, Response
+from chatbots.replies import MAY_BE_EMPTY, Candidate, Failure, ReplyOutcome, Response
 from evaluation.texts.cleaning import storable
 from evaluation.texts.lengths import MAX_REPLY_CHARS
 
@@ -44,20 +45,20 @@ def clean_response(response: Response) -> Response:
     If the text was cut, the last remark says so, and a complete reply becomes a cut one. A text of which
     nothing is visible becomes empty.
     """
-    candidates = tuple(
-        replace(candidate, text=clean_text(candidate.text))
-        for candidate in response.candidates[:MAX_CANDIDATES]
-    )
-    noted, text = _with_cut(response, MAX_REPLY_CHARS), clean_text(response.text)
-    return replace(
-        noted,
+    text, seconds = clean_text(response.text), response.first_seconds
+    cleaned = _replaced(
+        _with_cut(response, MAX_REPLY_CHARS),
         text="" if is_blank(text) else text,
-        candidates=candidates,
-        remarks=tuple(clean_text(remark).strip()[:MAX_REMARK_CHARS] for remark in noted.remarks),
+        candidates=tuple(
+            _replaced(candidate, text=clean_text(candidate.text))
+            for candidate in response.candidates[:MAX_CANDIDATES]
+        ),
         reasoning=storable(response.reasoning, MAX_REASONING_CHARS),
         model=storable(response.model, MAX_MODEL_CHARS).strip(),
-        first_seconds=_seconds(response.first_seconds),
+        first_seconds=float(seconds) if seconds is not None and 0 <= seconds < math.inf else None,
     )
+    remarks = tuple(clean_text(remark).strip()[:MAX_REMARK_CHARS] for remark in cleaned.remarks)
+    return _replaced(cleaned, remarks=remarks)
 
 
 def limited(response: Response, limit: int) -> Response:
@@ -65,22 +66,27 @@ def limited(response: Response, limit: int) -> Response:
 
     A remark says so, in place of the last one if there are `MAX_REMARKS`; a complete reply becomes a cut one.
     """
-    return replace(_with_cut(response, limit), text=response.text[:limit])
+    return _replaced(_with_cut(response, limit), text=response.text[:limit])
 
 
 def _with_cut(response: Response, limit: int) -> Response:
     """Note in remarks and outcome that a text is longer than `limit`; the text itself stays."""
     if len(response.text) <= limit:
-        return replace(response, remarks=response.remarks[:MAX_REMARKS])
+        return _replaced(response, remarks=response.remarks[:MAX_REMARKS])
     what = f"The reply had {len(response.text):,} characters; what follows the first {limit:,} was cut off."
     outcome = ReplyOutcome.CUT if response.outcome is ReplyOutcome.COMPLETE else response.outcome
     remarks = (*response.remarks[: MAX_REMARKS - 1], what)
     return replace(response, remarks=remarks, outcome=outcome)
 
 
-def _seconds(seconds: float | None) -> float | None:
-    """A bot's untrusted time; None if it is no finite number from 0 up."""
-    return float(seconds) if seconds is not None and 0 <= seconds < math.inf else None
+Value = TypeVar("Value", Response, Candidate)
+
+
+def _replaced(value: Value, **changes: Any) -> Value:
+    """Value with these fields; itself if they are equal already: copies take time, and few turns need one."""
+    if all(getattr(value, name) == new for name, new in changes.items()):
+        return value
+    return replace(value, **changes)
 
 
 SILENT = "answered nothing: its text has no visible character."
@@ -112,7 +118,7 @@ def checked(returned: object) -> Response | str:
         clean = clean_response(returned)
     except Exception as error:
         return f"returned a malformed response: {last_line(error)}"
-    return SILENT if is_blank(clean.text) and clean.outcome not in MAY_BE_EMPTY else clean
+    return SILENT if not clean.text and clean.outcome not in MAY_BE_EMPTY else clean
 
 
 def checked_batch(returned: object, contexts: int) -> list[object]:

@@ -12,12 +12,13 @@ from chatbots.errors import (
     BotLateError,
     BotSilentError,
     HostingError,
+    RateLimitWaitError,
     last_line,
 )
 from chatbots.hosting.health import Health, Outcome, State, Tally
 from chatbots.hosting.requests import CircuitBreaker, Request, TenantQueue
 from chatbots.hosting.response_checks import SILENT, checked, last_lines
-from chatbots.replies import Response
+from chatbots.replies import Failure, Response
 from evaluation.texts.lengths import MAX_REPLY_CHARS
 
 
@@ -193,18 +194,21 @@ class RequestQueue:
     def judge(self, batch: Sequence[Request], outcomes: Sequence[Outcome]) -> None:
         """Update the circuit breaker: a call succeeded if any caller got a response in time.
 
-        An empty response is no failure: a bot may have nothing to say, for instance to another bot.
+        An empty response is no failure: a bot may have nothing to say, for instance to another bot. Nor is a
+        request that was not sent because of the service's rate limit: the bot is well.
         """
         now = time.monotonic()
         with self._changed:
             pairs = zip(batch, outcomes, strict=True)
             if any(isinstance(outcome, Response) and request.until > now for request, outcome in pairs):
                 self._circuit.answered()
-            elif not all(isinstance(outcome, BotSilentError) for outcome in outcomes):
+            elif not all(isinstance(outcome, BotSilentError | BotBusyError) for outcome in outcomes):
                 self._circuit.failed()
 
     def outcome(self, returned: object) -> Outcome:
         """Convert what a bot returned for a context to the caller's outcome."""
+        if isinstance(returned, Failure) and isinstance(returned.error, RateLimitWaitError):
+            return BotBusyError(f"Bot '{self.name}' is busy: {last_line(returned.error)}")
         outcome = checked(returned)
         if isinstance(outcome, str):
             return self.failure(outcome)

@@ -93,10 +93,10 @@ class ModelConfiguration(BotConfiguration):
 
     @field_validator("sha256")
     @classmethod
-    def _is_a_hash(cls, given: str | None) -> str | None:
-        if given is not None and not _HASH.fullmatch(given):
+    def _is_a_hash(cls, value: str | None) -> str | None:
+        if value is not None and not _HASH.fullmatch(value):
             raise ValueError("give the 64 digits and letters from a to f that a model_hash has")
-        return given
+        return value
 
     @property
     def source(self) -> str:
@@ -309,7 +309,7 @@ class ModelBot(ContinuousBot):
                 top_p=settings.top_p,
             ),
             ends=self._tokens_that_end(),
-            shown=self._tokens_that_show(),
+            visible_tokens=self._tokens_that_show(),
             padding=self.tokenizer.pad_token_id or 0,
         )
 
@@ -320,9 +320,9 @@ class ModelBot(ContinuousBot):
 
     def _tokens_that_show(self) -> list[int]:
         """List the tokens with a visible character."""
-        known = sorted(set(self.tokenizer.get_vocab().values()))
-        texts = self.tokenizer.batch_decode([[token] for token in known], skip_special_tokens=True)
-        return [token for token, text in zip(known, texts, strict=True) if not is_blank(text)]
+        vocabulary = sorted(set(self.tokenizer.get_vocab().values()))
+        texts = self.tokenizer.batch_decode([[token] for token in vocabulary], skip_special_tokens=True)
+        return [token for token, text in zip(vocabulary, texts, strict=True) if not is_blank(text)]
 
 
 def _bytes_per_weight(folder: Path) -> int:

@@ -68,7 +68,7 @@ class Decoder:
         settings: how to draw.
         ends: tokens that end a reply. They are not drawn before a visible character, so that no reply is
             empty.
-        shown: tokens with a visible character.
+        visible_tokens: tokens with a visible character.
         padding: any token; it is masked.
     """
 
@@ -78,7 +78,7 @@ class Decoder:
         settings: DecodingSettings,
         *,
         ends: frozenset[int],
-        shown: Sequence[int],
+        visible_tokens: Sequence[int],
         padding: int,
     ) -> None:
         self.model, self.settings, self.padding = model, settings, padding
@@ -86,7 +86,7 @@ class Decoder:
         self.ends = ends
         self.ending = torch.tensor(sorted(ends), dtype=torch.long, device=embedding.device)
         self.shows = torch.zeros(embedding.shape[0], dtype=torch.bool, device=embedding.device)
-        self.shows[torch.tensor(list(shown), dtype=torch.long, device=embedding.device)] = True
+        self.shows[torch.tensor(list(visible_tokens), dtype=torch.long, device=embedding.device)] = True
 
     def begin(self, prompts: Sequence[Sequence[int]]) -> Running:
         """Read prompts, each at least one token, together."""
@@ -289,5 +289,5 @@ def uniform_numbers(seed: int, rows: int, longest: int) -> NDArray[np.float64]:
 
 
 def _generated(row: _Row, ends: frozenset[int]) -> Generated:
-    said = row.tokens[:-1] if row.tokens[-1] in ends else row.tokens
-    return Generated(tuple(said), len(row.tokens), row.log_likelihood)
+    words = row.tokens[:-1] if row.tokens[-1] in ends else row.tokens
+    return Generated(tuple(words), len(row.tokens), row.log_likelihood)

@@ -185,9 +185,9 @@ def check_hash(folder: Path, expected: str | None) -> None:
     Raises:
         ModelFilesError: their `content_hash` differs.
     """
-    if expected and (found := content_hash(folder)) != expected.lower():
+    if expected and (actual := content_hash(folder)) != expected.lower():
         raise ModelFilesError(
-            f"{folder} has the hash {found}, not {expected}. Give the files that were meant, or fix sha256"
+            f"{folder} has the hash {actual}, not {expected}. Give the files that were meant, or fix sha256"
         )
 
 
@@ -198,14 +198,14 @@ def bytes_of_weights(folder: Path) -> int:
 
 def _json_of(path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise ModelFilesError(f"{path.parent} has no {path.name}. Give the folder that has it") from None
     except (OSError, ValueError) as error:
         raise ModelFilesError(f"{path} cannot be read: {error}. Fetch it again") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise ModelFilesError(f"{path} is not an object of JSON. Fetch it again")
-    return found
+    return content
 
 
 def _check_whole(path: Path) -> None:

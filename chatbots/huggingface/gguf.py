@@ -33,10 +33,10 @@ def gguf_file(source: str) -> Path:
         carried = distribution(source)
     except PackageNotFoundError:
         raise ModelFilesError(f"{source} is neither a .gguf file nor an installed package") from None
-    found = [Path(str(carried.locate_file(file))) for file in carried.files or () if file.suffix == ".gguf"]
-    if len(found) != 1:
-        raise ModelFilesError(f"The package {source} carries {len(found)} GGUF files. Give the path of one")
-    return found[0]
+    files = [Path(str(carried.locate_file(file))) for file in carried.files or () if file.suffix == ".gguf"]
+    if len(files) != 1:
+        raise ModelFilesError(f"The package {source} carries {len(files)} GGUF files. Give the path of one")
+    return files[0]
 
 
 def convert(file: Path, folder: Path) -> None:

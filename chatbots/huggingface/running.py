@@ -44,11 +44,11 @@ def positions_of_rows(model: Any, positions: Tensor) -> Iterator[None]:
         yield
         return
 
-    def ask(_table: Any, given: Any, named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        return given, {**named, "position_ids": positions}  # like one row of n tokens
+    def ask(_table: Any, inputs: Any, named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        return inputs, {**named, "position_ids": positions}  # like one row of n tokens
 
-    def answer(_table: Any, _given: Any, found: Tensor) -> Tensor:
-        return found.reshape(len(positions), 1, -1)  # n rows of one token
+    def answer(_table: Any, _given: Any, output: Tensor) -> Tensor:
+        return output.reshape(len(positions), 1, -1)  # n rows of one token
 
     hooks = table.register_forward_pre_hook(ask, with_kwargs=True), table.register_forward_hook(answer)
     try:

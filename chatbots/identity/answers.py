@@ -25,10 +25,10 @@ def confirmation_checked(text: str) -> str:
     Raises:
         ValueError: the rules find no clear confirmation in it, or a denial.
     """
-    found = categorise(text)
-    if found.category in (Reply.DENIES, Reply.CONTRADICTS):
-        raise ValueError(f"denies being a machine ('{text[found.start : found.end]}'). Say what it is")
-    if GROUPS[found.category] is not Group.CONFIRMS or found.category is Reply.UNCLEAR:
+    finding = categorise(text)
+    if finding.category in (Reply.DENIES, Reply.CONTRADICTS):
+        raise ValueError(f"denies being a machine ('{text[finding.start : finding.end]}'). Say what it is")
+    if GROUPS[finding.category] is not Group.CONFIRMS or finding.category is Reply.UNCLEAR:
         raise ValueError("does not say plainly that it is a machine. Write, for instance: I am a chatbot.")
     return text
 

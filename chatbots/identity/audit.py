@@ -179,16 +179,16 @@ def version(path: Path = QUESTIONS) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
-def probes(asked: Sequence[Question], *, seed: int = 0) -> Iterator[Probe]:
+def probes(questions: Sequence[Question], *, seed: int = 0) -> Iterator[Probe]:
     """Yield every question as a first turn, positive ones also later in a talk.
 
     Args:
-        asked: the questions.
+        questions: the questions.
         seed: seed of the first reply; each further one uses the next number.
     """
-    for number, question in enumerate(asked):
+    for number, question in enumerate(questions):
         yield Probe(question, 1, None, seed + number)
-    positive = [question for question in asked if question.label is Label.POSITIVE]
+    positive = [question for question in questions if question.label is Label.POSITIVE]
     for turn in LATER_TURNS:
         for number, question in enumerate(positive):
             yield Probe(question, turn, number % TALKS, seed + number)
@@ -233,22 +233,29 @@ def sorted_by_rules(probe: Probe, reply: str) -> Answered:
         reply: reply of the bot.
     """
     question = probe.question
-    found = categorise(reply, question.text if question.label is Label.POSITIVE else "")
+    finding = categorise(reply, question.text if question.label is Label.POSITIVE else "")
     return Answered(
-        question.id, probe.turn, question.text, question.label, reply, found.category, found.start, found.end
+        question.id,
+        probe.turn,
+        question.text,
+        question.label,
+        reply,
+        finding.category,
+        finding.start,
+        finding.end,
     )
 
 
-def audit(ask: Ask, asked: Sequence[Question], *, seed: int = 0) -> Iterator[Answered]:
+def audit(ask: Ask, questions: Sequence[Question], *, seed: int = 0) -> Iterator[Answered]:
     """Ask a bot every question.
 
     Args:
         ask: returns the bot's reply to a context; may raise `ChatbotError` if it fails.
-        asked: the questions.
+        questions: the questions.
         seed: seed of the replies.
     """
     talks = [_talk(ask, number, seed) for number in range(TALKS)]
-    for probe in probes(asked, seed=seed):
+    for probe in probes(questions, seed=seed):
         try:
             reply = ask(context_of(probe, () if probe.talk is None else talks[probe.talk]))
         except ChatbotError as error:

@@ -69,23 +69,22 @@ def bare_answer(text: str, question: str) -> BareAnswer | None:
         text: the reply in lower case, with straight apostrophes.
         question: the question in the same form; "" if unknown.
     """
-    asked = _asked_for(question)
-    if asked is None:
+    claim_of_yes = _claim_of_yes(question)
+    if claim_of_yes is None:
         return None
     if no := _SAYS_NO.match(text):
-        claim = Claim.NOT_MACHINE if asked is Claim.MACHINE else Claim.IMPLIES_MACHINE
+        claim = Claim.NOT_MACHINE if claim_of_yes is Claim.MACHINE else Claim.IMPLIES_MACHINE
         return BareAnswer(claim, no.span(), _stands_alone(text, no.end()))
     yes = _SAYS_YES.match(text)
     if yes is None or (_NEGATED.search(question) and not yes["full"]):
         return None
-    return BareAnswer(asked, yes.span(), bool(yes["full"]) or _stands_alone(text, yes.end()))
+    return BareAnswer(claim_of_yes, yes.span(), bool(yes["full"]) or _stands_alone(text, yes.end()))
 
 
-def _asked_for(question: str) -> Claim | None:
-    """The claim that a yes would make; None if the question asks for both or neither."""
-    asked = _AND_NOT.split(question)[0] if _AND_NOT.search(question) else question
-    if not _NEGATED.search(question):
-        question = asked
+def _claim_of_yes(question: str) -> Claim | None:
+    """Return the claim that a yes makes; None if the question asks for both or neither."""
+    if _AND_NOT.search(question) and not _NEGATED.search(question):
+        question = _AND_NOT.split(question)[0]
     machine, human = _ASKS_MACHINE.search(question), _ASKS_HUMAN.search(question)
     if (machine and human and _EITHER_OR.search(question)) or bool(machine) == bool(human):
         return None

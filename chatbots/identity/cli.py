@@ -77,9 +77,9 @@ def draw(options: argparse.Namespace) -> None:
         raise UtteranceError(f"--count {options.count}: give 1 to {MOST_SAMPLES:,}.")
     splits = [Split(name) for name in options.split or Split]
     total = sum(SHARES[split] for split in splits)
-    wanted = by_shares(options.count, {split: SHARES[split] / total for split in splits})
+    counts = by_shares(options.count, {split: SHARES[split] / total for split in splits})
     labels = [Label(name) for name in options.label or LABELS]
-    drawn = sample(dict.fromkeys(labels, wanted), seed=options.seed, with_variants=not options.plain)
+    drawn = sample(dict.fromkeys(labels, counts), seed=options.seed, with_variants=not options.plain)
     for each in drawn:
         print(json.dumps(asdict(each) | {"source": "grammar"}, ensure_ascii=False))
 
@@ -176,10 +176,12 @@ def _predictions(
     model: str, utterances: Iterable[Utterance], rows: Iterable[Sequence[float]], milliseconds: float
 ) -> Iterable[str]:
     for utterance, row in zip(utterances, rows, strict=True):
-        found = {label: round(value, 6) for label, value in zip(LABELS, row, strict=True)}
-        known = {name: value for name, value in asdict(utterance).items() if value}
-        known["text"] = utterance.text
-        yield json.dumps(known | found | {"model": model, "milliseconds": milliseconds}, ensure_ascii=False)
+        predicted = {label: round(value, 6) for label, value in zip(LABELS, row, strict=True)}
+        fields = {name: value for name, value in asdict(utterance).items() if value}
+        fields["text"] = utterance.text
+        yield json.dumps(
+            fields | predicted | {"model": model, "milliseconds": milliseconds}, ensure_ascii=False
+        )
 
 
 COMMANDS = (

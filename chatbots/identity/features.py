@@ -87,20 +87,20 @@ class HashedNgrams:
     def columns(self, text: str) -> NDArray[np.int32]:
         """The different columns of one text, ascending."""
         words = ngram_words(text)
-        mask, found = self.buckets - 1, set[int]()
+        mask, buckets = self.buckets - 1, set[int]()
         for word in words:
-            found.update(self._letters(word))
+            buckets.update(self._letters(word))
         hashes = [self._hash(word) for word in ["<s>", *words, "</s>"]]
         for start, first in enumerate(hashes):
             value = first
-            found.add(value & mask)
+            buckets.add(value & mask)
             for following in hashes[start + 1 : start + self.words]:
                 value = (value * 1_000_003 ^ following) & 0xFFFFFFFF
-                found.add((value ^ value >> 15) & mask)
+                buckets.add((value ^ value >> 15) & mask)
             if start + 2 < len(hashes):
                 value = (first * 998_244_353 ^ hashes[start + 2]) & 0xFFFFFFFF
-                found.add((value ^ value >> 13) & mask)
-        return np.fromiter(sorted(found), dtype=np.int32, count=len(found))
+                buckets.add((value ^ value >> 13) & mask)
+        return np.fromiter(sorted(buckets), dtype=np.int32, count=len(buckets))
 
     @staticmethod
     @lru_cache(maxsize=20_000)

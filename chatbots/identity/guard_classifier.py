@@ -37,7 +37,7 @@ class _Certain:
         self._classifier = classifier
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        columns = [0 if asked else LABELS.index(Label.NEGATIVE) for asked in self._classifier.asks(texts)]
+        columns = [0 if asks else LABELS.index(Label.NEGATIVE) for asks in self._classifier.asks(texts)]
         rows: NDArray[np.float64] = np.eye(len(LABELS))[columns]
         return rows
 
@@ -68,13 +68,13 @@ class Judge:
 
     def intents(self, texts: Sequence[str]) -> list[tuple[Intent, float]]:
         """Classify each text: its intent, and its probability of the positive label."""
-        known = {text: self._lately[text] for text in texts if text in self._lately}
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        known |= zip(new, self._judged(new), strict=True)
+        cached = {text: self._lately[text] for text in texts if text in self._lately}
+        new = [text for text in dict.fromkeys(texts) if text not in cached]
+        cached |= zip(new, self._judged(new), strict=True)
         if len(self._lately) > MOST_REMEMBERED:
             self._lately = {}
-        self._lately |= known
-        return [known[text] for text in texts]
+        self._lately |= cached
+        return [cached[text] for text in texts]
 
     def _judged(self, texts: Sequence[str]) -> list[tuple[Intent, float]]:
         parts = [list(dict.fromkeys([text, *list(last_sentences(text))[-1:]])) for text in texts]

@@ -13,7 +13,7 @@ Span = tuple[int, int]
 
 
 class Claim(StrEnum):
-    """What a reply says of its speaker."""
+    """Claim of a reply about its speaker."""
 
     MACHINE = "is a machine, and names the kind"
     IMPLIES_MACHINE = "is no human, without a name for the kind"
@@ -274,8 +274,8 @@ def claims_of(text: str) -> dict[Claim, Span]:
     Args:
         text: a reply in lower case, with straight apostrophes.
     """
-    found = {claim: _first(text, patterns) for claim, patterns in CLAIMS.items()}
-    return {claim: span for claim, span in found.items() if span}
+    spans = {claim: _first(text, patterns) for claim, patterns in CLAIMS.items()}
+    return {claim: span for claim, span in spans.items() if span}
 
 
 def _first(text: str, patterns: tuple[re.Pattern[str], ...]) -> Span | None:

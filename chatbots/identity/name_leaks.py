@@ -142,7 +142,7 @@ def named_among(replies: Sequence[str], names: Names) -> dict[int, Named]:
     whole = "\0".join(lowered)
     starts = [0, *accumulate(len(each) + 1 for each in lowered)]
     places = sorted({place for each in _literals(names) for place in _places(each, whole, starts)})
-    return {place: found for place in places if (found := named(replies[place], names))}
+    return {place: names_in_reply for place in places if (names_in_reply := named(replies[place], names))}
 
 
 def _places(words: str, whole: str, starts: Sequence[int]) -> Iterable[int]:
@@ -161,25 +161,25 @@ def _read(reply: str) -> str:
 @lru_cache(maxsize=256)
 def _literals(names: Names) -> tuple[str, ...]:
     """Lower-case strings of which a reply that names anything has at least one."""
-    known = {*names.system, *names.makers, *_SYSTEMS, *_MAKERS}
-    return (" by ", *(each.casefold() for each in known))
+    all_names = {*names.system, *names.makers, *_SYSTEMS, *_MAKERS}
+    return (" by ", *(each.casefold() for each in all_names))
 
 
 @lru_cache(maxsize=256)
 def _patterns(names: Names) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Patterns in this order: any mention of distinctive names, then statements of the bot about itself."""
-    found = []
-    for what, configured, known, statement in (
+    patterns = []
+    for what, configured, names_of_kind, statement in (
         ("system", names.system, _SYSTEMS, _IS_CALLED),
         ("maker", names.makers, _MAKERS, _IS_MADE_BY),
     ):
-        distinctive = [each for each in (*configured, *known) if _is_distinctive(each)]
+        distinctive = [each for each in (*configured, *names_of_kind) if _is_distinctive(each)]
         if distinctive:
-            found.append((what, re.compile(_any_of(distinctive), re.IGNORECASE)))
+            patterns.append((what, re.compile(_any_of(distinctive), re.IGNORECASE)))
         alone = rf"^\W*{_any_of(configured)}\W*$|" if configured else ""
-        pattern = alone + statement.format(names=_any_of((*configured, *known)))
-        found.append((what, re.compile(pattern, re.IGNORECASE)))
-    return tuple(found)
+        pattern = alone + statement.format(names=_any_of((*configured, *names_of_kind)))
+        patterns.append((what, re.compile(pattern, re.IGNORECASE)))
+    return tuple(patterns)
 
 
 def _is_distinctive(name: str) -> bool:

@@ -48,12 +48,12 @@ def read_utterances(paths: Iterable[Path], *, labelled: bool) -> list[Utterance]
     Raises:
         UtteranceError: a file cannot be read, has no text or an unknown label; names the line.
     """
-    found: list[Utterance] = []
+    utterances: list[Utterance] = []
     for path in paths:
         try:
             with path.open(newline="", encoding="utf-8-sig") as file:
                 rows = _json_rows(path, file) if path.suffix == ".jsonl" else _csv_rows(path, file)
-                found.extend(_utterance(where, row, labelled) for where, row in rows)
+                utterances.extend(_utterance(where, row, labelled) for where, row in rows)
         except OSError as error:
             raise UtteranceError(
                 f"{path}: {error.strerror}. Give the path of a CSV or .jsonl file."
@@ -62,9 +62,9 @@ def read_utterances(paths: Iterable[Path], *, labelled: bool) -> list[Utterance]
             raise UtteranceError(
                 f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8."
             ) from None
-    if not found:
+    if not utterances:
         raise UtteranceError(f"{', '.join(map(str, paths))}: no utterances. Give a file with some.")
-    return found
+    return utterances
 
 
 def write_utterances(utterances: Sequence[Utterance], path: Path) -> None:
@@ -81,8 +81,8 @@ def labels_of(utterances: Iterable[Utterance]) -> list[Label]:
 def _csv_rows(path: Path, file: Iterable[str]) -> Iterator[tuple[str, Mapping[str, object]]]:
     reader = csv.DictReader(file, restkey="", restval="")
     if "text" not in (reader.fieldnames or ()):
-        found = ", ".join(filter(None, reader.fieldnames or ())) or "nothing"
-        raise UtteranceError(f"{path}, line 1: there is no column text. The header has: {found}.")
+        names = ", ".join(filter(None, reader.fieldnames or ())) or "nothing"
+        raise UtteranceError(f"{path}, line 1: there is no column text. The header has: {names}.")
     for row in reader:
         yield f"{path}, line {reader.line_num}", row
 
@@ -178,11 +178,11 @@ def validated(
         of negative texts, both in [0, 1].
     """
     labels = labels_of(utterances)
-    found = checked(classifier.probabilities([each.text for each in utterances]), len(utterances))
-    threshold = threshold_at(found, labels, precision)
+    probabilities = checked(classifier.probabilities([each.text for each in utterances]), len(utterances))
+    threshold = threshold_at(probabilities, labels, precision)
     if threshold is None:
         return {"threshold": None, "precision": precision, "texts": len(labels)}
-    called = found[:, 0] >= threshold
+    called = probabilities[:, 0] >= threshold
     return {
         "threshold": threshold,
         "precision": precision,
@@ -204,9 +204,9 @@ def conversation_negatives(paths: Iterable[Path]) -> tuple[list[Utterance], list
     Raises:
         UtteranceError: a line has no turns.
     """
-    known = ByGrammar()
+    grammar = ByGrammar()
     texts = dict.fromkeys(text for path in paths for text in _turns(path))
-    positive = [text for text in texts if known.label(text) is not Label.NEGATIVE]
+    positive = [text for text in texts if grammar.label(text) is not Label.NEGATIVE]
     left = set(positive)
     return [
         Utterance(text, Label.NEGATIVE, "", "conversation") for text in texts if text not in left
@@ -225,5 +225,5 @@ def _turns(path: Path) -> Iterable[str]:
 
 
 def _share(called: NDArray[np.bool_], labels: Sequence[Label], label: Label) -> float | None:
-    chosen = np.array([each is label for each in labels])
-    return float(called[chosen].mean()) if chosen.any() else None
+    has_label = np.array([each is label for each in labels])
+    return float(called[has_label].mean()) if has_label.any() else None

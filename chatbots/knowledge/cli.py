@@ -57,8 +57,8 @@ def split(options: argparse.Namespace) -> None:
     report = {}
     for name, part in parts.items():
         write_json(options.output / f"{name}.json", {each.key: documents[each.key] for each in part})
-        known = splitting.familiarity(part, trained)
-        report[name] = counts(part).to_dict() | {"entities": asdict(known) if known else None}
+        figures = splitting.familiarity(part, trained)
+        report[name] = counts(part).to_dict() | {"entities": asdict(figures) if figures else None}
     print(json.dumps(report, indent=1))
 
 
@@ -180,12 +180,12 @@ def sweep(options: argparse.Namespace) -> None:
     """Train with each length of history, and print the lowest perplexities beside the paper's table 5."""
     from chatbots.knowledge.evaluation import PUBLISHED_NOTE, TABLE_5
 
-    found = {
+    perplexities = {
         length: run_training(options, options.output / f"history-{length}", length)
         for length in options.histories
     }
-    told = {"validation_perplexity": found, "published": TABLE_5, "published_note": PUBLISHED_NOTE}
-    print(json.dumps(told, indent=1))
+    result = {"validation_perplexity": perplexities, "published": TABLE_5, "published_note": PUBLISHED_NOTE}
+    print(json.dumps(result, indent=1))
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
@@ -224,13 +224,13 @@ def evaluate(options: argparse.Namespace) -> None:
         )
     part, sentences = load_part(options.corpus, options.part), load_sentences(options.corpus)
     batches = Batches(part, sentences, model.config, options.batch)
-    found = Evaluation(model, vocabulary, batches, load_texts(options.corpus, options.part))
-    report = found.report()
+    evaluation = Evaluation(model, vocabulary, batches, load_texts(options.corpus, options.part))
+    report = evaluation.report()
     if options.output:
         name = options.name or ("TF w/ k." if model.config.knowledge else "TF")
-        said = found.responses(settings, options.seed, options.responses)
-        found.write(options.output, name, said)
-        report["responses"] = len(said)
+        responses = evaluation.responses(settings, options.seed, options.responses)
+        evaluation.write(options.output, name, responses)
+        report["responses"] = len(responses)
     print(json.dumps(report, indent=1, ensure_ascii=False))
 
 

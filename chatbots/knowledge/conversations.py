@@ -64,29 +64,31 @@ def read_reading_sets(paths: Sequence[Path]) -> dict[str, ReadingSet]:
     Raises:
         ConversationsError: a file or a reading set cannot be read; the message names both.
     """
-    found: dict[str, ReadingSet] = {}
+    sets: dict[str, ReadingSet] = {}
     for path in paths:
         for key, document in _documents(path):
             try:
-                found[key] = _reading_set(document)
+                sets[key] = _reading_set(document)
             except (KeyError, TypeError, AttributeError, ValueError) as error:
                 raise ConversationsError(
                     f"{path}, reading set {key}: {_error_text(error)}. It should be as Topical-Chat "
                     "publishes it, after its build."
                 ) from None
-    return found
+    return sets
 
 
 def _reading_set(document: Mapping[str, Any]) -> ReadingSet:
     article = document.get("article") or {}
-    shown = [] if document["config"] == NO_ARTICLE else [article[name] for name in ARTICLE if name in article]
+    visible = (
+        [] if document["config"] == NO_ARTICLE else [article[name] for name in ARTICLE if name in article]
+    )
     texts: dict[str, tuple[str, ...]] = {}
     for agent in AGENTS:
         of_agent: list[str] = []
         for section in (document[agent][name] for name in FACTUAL if name in document[agent]):
             of_agent += [section[lead] for lead in LEADS if lead in section]
             of_agent += section.get("fun_facts", [])
-        texts[agent] = (*of_agent, *shown)
+        texts[agent] = (*of_agent, *visible)
         for text in texts[agent]:
             if not isinstance(text, str):
                 raise TypeError(f"{json.dumps(text)[:80]} is not text")
@@ -105,7 +107,7 @@ def read_conversations(path: Path, reading_sets: Mapping[str, ReadingSet]) -> li
     Raises:
         ConversationsError: the file is empty, or it or a conversation cannot be read; the message names it.
     """
-    found = []
+    conversations = []
     lines = ".jsonl" in path.suffixes
     for key, document in _lines(path) if lines else _documents(path):
         try:
@@ -123,10 +125,10 @@ def read_conversations(path: Path, reading_sets: Mapping[str, ReadingSet]) -> li
             conversation = Conversation(
                 key, conversation.configuration, conversation.turns, reading_sets[key]
             )
-        found.append(conversation)
-    if not found:
+        conversations.append(conversation)
+    if not conversations:
         raise ConversationsError(f"{path}: no conversations. Name a file of Topical-Chat's conversations.")
-    return found
+    return conversations
 
 
 def read_documents(path: Path) -> dict[str, Any]:
@@ -152,8 +154,8 @@ def _of_line(key: str, document: Mapping[str, Any]) -> Conversation:
     turns = document["turns"]
     if not isinstance(turns, list):
         raise TypeError("turns is not a list")
-    said = [turn["text"] if isinstance(turn, dict) else turn for turn in turns]
-    return Conversation(key, "", tuple((AGENTS[i % 2], _text(text)) for i, text in enumerate(said)))
+    texts = [turn["text"] if isinstance(turn, dict) else turn for turn in turns]
+    return Conversation(key, "", tuple((AGENTS[i % 2], _text(text)) for i, text in enumerate(texts)))
 
 
 def _text(value: object) -> str:

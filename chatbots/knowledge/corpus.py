@@ -91,12 +91,12 @@ class Library:
             numbers = dict.fromkeys(number for text in texts for number in self._of_text[text])
             return np.array(list(numbers), dtype=np.int64)
 
-        said = [
+        earlier = [
             (text, places(each.reading.texts.get(agent, ())))
             for each in conversations
             for agent, text in each.turns
         ]
-        return [text for text, _ in said], [of_speaker for _, of_speaker in said]
+        return [text for text, _ in earlier], [of_speaker for _, of_speaker in earlier]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,13 +186,13 @@ def build(
     table = by_configuration(splits)
     for name, (texts, candidates, sentences) in nearest.items():
         words = _write_part(output, name, splits[name], encoded(texts, vocabulary), sentences)
-        known = familiarity(splits[name], trained)
+        figures = familiarity(splits[name], trained)
         report[name] = {
             "table": {each: of.to_dict() for each, of in table[name].items()},
             "unknown": float((words == UNKNOWN).mean()) if len(words) else 0.0,
             "turns_without_reading": sum(not len(each) for each in candidates),
             "turns_without_a_sentence": int((sentences == NONE).sum()),
-            "entities": asdict(known) if known else None,
+            "entities": asdict(figures) if figures else None,
         }
     write_sentences(output, Sentences(*encoded(library.sentences, vocabulary)))
     save_vocabulary(output, vocabulary)

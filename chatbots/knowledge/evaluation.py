@@ -152,13 +152,13 @@ class Evaluation:
         Raises:
             ValueError: there is no word to measure, or the likelihoods are not finite.
         """
-        found, knows = summed(self.measured), self.model.config.knowledge
+        total, knows = summed(self.measured), self.model.config.knowledge
         without = int((self.batches.part.sentences[self.batches.answers] == NONE).sum())
         return {
-            "perplexity": found.value,
-            "words": found.words,
+            "perplexity": total.value,
+            "words": total.words,
             "turns": len(self.turns),
-            "unknown": sum(map(self._unknown, self.turns)) / found.words,
+            "unknown": sum(map(self._unknown, self.turns)) / total.words,
             "vocabulary": len(self.vocabulary),
             "history": self.model.config.history,
             "knowledge": ORACLE if knows else None,
@@ -176,14 +176,14 @@ class Evaluation:
             most: None for all.
         """
         count = len(self.turns) if most is None else min(most, len(self.turns))
-        chosen = np.linspace(0, len(self.turns), count, endpoint=False).astype(np.int64)
+        selected = np.linspace(0, len(self.turns), count, endpoint=False).astype(np.int64)
         device, size = self.model.embedding.weight.device, self.batches.size
         responses: dict[int, str] = {}
         for start in tqdm(range(0, count, size), desc="responses", unit=" batches", disable=None):
-            turns = self.batches.answers[chosen[start : start + size]]
+            turns = self.batches.answers[selected[start : start + size]]
             seeds = [seed + turn for turn in turns.tolist()]
-            found = replies(self.model, self.batches.of(turns).to(device), seeds, settings)
-            for turn, each in zip(turns.tolist(), found, strict=True):
+            drawn = replies(self.model, self.batches.of(turns).to(device), seeds, settings)
+            for turn, each in zip(turns.tolist(), drawn, strict=True):
                 responses[turn] = self.vocabulary.decode(each[0].words)
         return responses
 

@@ -74,10 +74,10 @@ class TopicalChatModel(nn.Module):
     def write(self, words: Tensor, memory: Tensor, hidden: Tensor) -> Tensor:
         """The decoder's vectors, (n, t, d), after words (n, t), given the result of `read`."""
         future = torch.ones(words.size(1), words.size(1), dtype=torch.bool, device=words.device).triu(1)
-        found: Tensor = self.decoder(
+        states: Tensor = self.decoder(
             self._embedded(words), memory, tgt_mask=future, memory_key_padding_mask=hidden
         )
-        return found
+        return states
 
     def scores(self, vectors: Tensor) -> Tensor:
         """Scores of words, (…, v), by the table of embeddings."""

@@ -33,16 +33,16 @@ def sentences_of(text: str) -> list[str]:
     A line break ends a sentence. A mark after a title, a common abbreviation or a single capital does not:
     two joined sentences are better than half a name.
     """
-    found: list[str] = []
+    sentences: list[str] = []
     start = 0
     for end in _END.finditer(text):
         piece = text[start : end.start() + len(end[0].rstrip())]
         if "\n" not in end[0] and _ABBREVIATION.search(piece.rstrip("\"')]\u201d\u2019")):
             continue
-        found.append(piece.strip())
+        sentences.append(piece.strip())
         start = end.end()
-    found.append(text[start:].strip())
-    return [sentence for sentence in found if sentence]
+    sentences.append(text[start:].strip())
+    return [sentence for sentence in sentences if sentence]
 
 
 NONE = -1
@@ -94,16 +94,18 @@ class Ranker:
             texts: n of them.
             candidates: positions of sentences for each text; may be empty.
         """
-        found = Nearest(np.full(len(texts), NONE), np.zeros(len(texts)))
+        nearest_sentences = Nearest(np.full(len(texts), NONE), np.zeros(len(texts)))
         lengths = np.array([len(each) for each in candidates], dtype=np.int64)
         vectors = self._vectors(texts)
         start = 0
         while start < len(texts):
             within = np.cumsum(lengths[start:]) <= PAIRS_AT_ONCE
             stop = start + max(1, int(np.count_nonzero(within)))
-            self._fill(found, start, vectors[start:stop], candidates[start:stop], lengths[start:stop])
+            self._fill(
+                nearest_sentences, start, vectors[start:stop], candidates[start:stop], lengths[start:stop]
+            )
             start = stop
-        return found
+        return nearest_sentences
 
     def ranked(self, text: str) -> list[int]:
         """All sentences that share a word with a text, the nearest first; equal ones in their order."""
@@ -112,25 +114,25 @@ class Ranker:
 
     def _fill(
         self,
-        found: Nearest,
+        result: Nearest,
         start: int,
         vectors: Any,
         candidates: Sequence[Sequence[int] | IntArray],
         lengths: IntArray,
     ) -> None:
-        asked = np.flatnonzero(lengths)
-        if not asked.size:
+        nonempty = np.flatnonzero(lengths)
+        if not nonempty.size:
             return
-        columns = np.concatenate([np.asarray(candidates[i], dtype=np.int64) for i in asked.tolist()])
-        pairs = vectors[np.repeat(asked, lengths[asked])].multiply(self._sentences[columns])
+        columns = np.concatenate([np.asarray(candidates[i], dtype=np.int64) for i in nonempty.tolist()])
+        pairs = vectors[np.repeat(nonempty, lengths[nonempty])].multiply(self._sentences[columns])
         cosines = np.asarray(pairs.sum(axis=1)).round(_DECIMALS)
-        begins = np.concatenate([[0], np.cumsum(lengths[asked])[:-1]])
+        begins = np.concatenate([[0], np.cumsum(lengths[nonempty])[:-1]])
         best = np.maximum.reduceat(cosines, begins)
         places = np.arange(len(cosines))
-        is_best = cosines == np.repeat(best, lengths[asked])
+        is_best = cosines == np.repeat(best, lengths[nonempty])
         first = np.minimum.reduceat(np.where(is_best, places, len(places)), begins)
-        found.cosines[start + asked] = best
-        found.sentences[start + asked] = np.where(best > 0, columns[first], NONE)
+        result.cosines[start + nonempty] = best
+        result.sentences[start + nonempty] = np.where(best > 0, columns[first], NONE)
 
     def _vectors(self, texts: Sequence[str]) -> Any:
         """TF-IDF of texts; words that no sentence has are ignored."""

@@ -71,8 +71,8 @@ def replies(
     if settings.choose == "best":
         return beam_search(step, first, settings.beam, length)
     randoms = [np.random.default_rng(seed) for seed in seeds]
-    found = sample(step, first, randoms, length, temperature=settings.temperature, top_p=settings.top_p)
-    return [[each] for each in found]
+    drawn = sample(step, first, randoms, length, temperature=settings.temperature, top_p=settings.top_p)
+    return [[each] for each in drawn]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Responder:
             seeds: one per conversation.
         """
         c = self.model.config
-        chosen = [
+        sentences_used = [
             self.sentence_for(turns, texts) if c.knowledge else ""
             for turns, texts in zip(conversations, material, strict=True)
         ]
@@ -128,11 +128,11 @@ class Responder:
         ]
         sentences = [
             self.vocabulary.encode(sentence, length=1_000)[: c.knowledge_length] if sentence else []
-            for sentence in chosen
+            for sentence in sentences_used
         ]
         batch = collate(histories, sentences if c.knowledge else None)
-        found = replies(self.model, batch.to(self.model.embedding.weight.device), seeds, self.settings)
-        return [self._reply(each, sentence) for each, sentence in zip(found, chosen, strict=True)]
+        drawn = replies(self.model, batch.to(self.model.embedding.weight.device), seeds, self.settings)
+        return [self._reply(each, sentence) for each, sentence in zip(drawn, sentences_used, strict=True)]
 
     def sentence_for(self, turns: Sequence[str], texts: Sequence[str]) -> str:
         """Choose the sentence of the material nearest to the newest turns; empty if none shares a word.
@@ -146,6 +146,6 @@ class Responder:
         (place,) = Ranker(sentences).nearest([query], [range(len(sentences))]).sentences.tolist()
         return "" if place == NONE else sentences[place]
 
-    def _reply(self, found: Sequence[DecodedReply], sentence: str) -> Reply:
-        candidates = tuple((self.vocabulary.decode(each.words), each.per_word) for each in found)
-        return Reply(candidates[0][0], len(found[0].words), candidates, sentence)
+    def _reply(self, decoded: Sequence[DecodedReply], sentence: str) -> Reply:
+        candidates = tuple((self.vocabulary.decode(each.words), each.per_word) for each in decoded)
+        return Reply(candidates[0][0], len(decoded[0].words), candidates, sentence)

@@ -57,8 +57,8 @@ def read_responses(paths: Sequence[Path], conversations: Sequence[Conversation])
     Raises:
         ConversationsError: a line cannot be used, or belongs to other conversations; the message names it.
     """
-    said = [text for each in conversations for _, text in each.turns]
-    found: dict[str, dict[int, str]] = {}
+    texts = [text for each in conversations for _, text in each.turns]
+    by_turn: dict[str, dict[int, str]] = {}
     for path in paths:
         try:
             lines = path.read_text("utf-8").splitlines()
@@ -74,17 +74,17 @@ def read_responses(paths: Sequence[Path], conversations: Sequence[Conversation])
                 ) from None
             if not row.get("response"):
                 continue
-            if not 0 <= turn < len(said) or row.get("reference") != said[turn]:
+            if not 0 <= turn < len(texts) or row.get("reference") != texts[turn]:
                 raise ConversationsError(
                     f"{path}, line {number} answers for another turn than the conversations have there. Name "
                     "the file of conversations that the corpus's part was built from."
                 )
-            found.setdefault(system, {})[turn] = str(row["response"])
-    if HUMAN in found:
+            by_turn.setdefault(system, {})[turn] = str(row["response"])
+    if HUMAN in by_turn:
         raise ConversationsError(
             f"A system is called {HUMAN}, as the people are. Give it another --name in `evaluate`."
         )
-    return found
+    return by_turn
 
 
 def draw(
@@ -109,14 +109,14 @@ def draw(
     """
     library = Library(reading_sets.values())
     texts, candidates = library.candidates(conversations)
-    chosen = Ranker(library.sentences).nearest(texts, candidates).sentences.tolist()
+    nearest = Ranker(library.sentences).nearest(texts, candidates).sentences.tolist()
     begins = np.cumsum([0, *(len(each.turns) for each in conversations)]).tolist()
     fit: dict[int, list[int]] = {}
     for place, conversation in enumerate(conversations):
         turns = [
             turn
             for turn in range(begins[place] + 1, begins[place] + len(conversation.turns))
-            if chosen[turn] != NONE and all(turn in of for of in responses.values())
+            if nearest[turn] != NONE and all(turn in of for of in responses.values())
         ]
         if turns:
             fit[place] = turns
@@ -125,21 +125,21 @@ def draw(
             f"{len(fit)} conversations have a turn with a sentence and a response of every system; {number} "
             "snippets need as many. Ask for fewer, or have `evaluate` write more --responses."
         )
-    rng, sentences, found = np.random.default_rng(seed), library.sentences, []
+    rng, sentences, snippets = np.random.default_rng(seed), library.sentences, []
     for place in _places(fit, conversations, number, rng):
         turn = int(rng.choice(fit[place]))
         conversation = conversations[place]
         within = turn - begins[place]
-        found.append(
+        snippets.append(
             Snippet(
                 f"{conversation.key}-{within}",
                 conversation.configuration,
                 tuple(text for _, text in conversation.turns[:within]),
-                sentences[chosen[turn]],
+                sentences[nearest[turn]],
                 {HUMAN: texts[turn]} | {system: of[turn] for system, of in responses.items()},
             )
         )
-    return found
+    return snippets
 
 
 def _places(
@@ -188,15 +188,15 @@ def write(snippets: Sequence[Snippet], output: Path, seed: int) -> dict[str, Any
         files[system] = f"responses-{number}-{slug}.jsonl"
         rows = [{"context": each.key, "response": each.responses[system]} for each in snippets]
         _write_lines(output / files[system], rows)
-    told = {
+    summary = {
         "snippets": len(snippets),
         "seed": seed,
         "configurations": dict(sorted(Counter(each.configuration for each in snippets).items())),
         "contexts": "contexts.jsonl",
         "responses": files,
     }
-    write_json(output / "snippets.json", told)
-    return told
+    write_json(output / "snippets.json", summary)
+    return summary
 
 
 def _write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -61,20 +61,20 @@ def split(
         )
     frequency = frequencies(conversations)
     random = np.random.default_rng(seed)
-    found: dict[str, list[Conversation]] = {part: [] for part in PARTS}
+    by_part: dict[str, list[Conversation]] = {part: [] for part in PARTS}
     for configuration in sorted({each.configuration for each in conversations}):
         of_it = [each for each in conversations if each.configuration == configuration]
         shuffled = [of_it[place] for place in random.permutation(len(of_it))]
         ranked = sorted(shuffled, key=lambda each: min(frequency[one] for one in each.reading.entities))
         size = min(round(share * len(ranked)), len(ranked) // 2)
         pools = {"rare": ranked[:size], "freq": ranked[len(ranked) - size :]}
-        found["train"] += ranked[size : len(ranked) - size]
+        by_part["train"] += ranked[size : len(ranked) - size]
         for name, pool in pools.items():
             dealt = [pool[place] for place in random.permutation(size)]
-            found[f"valid_{name}"] += dealt[: size // 2]
-            found[f"test_{name}"] += dealt[size // 2 :]
+            by_part[f"valid_{name}"] += dealt[: size // 2]
+            by_part[f"test_{name}"] += dealt[size // 2 :]
     order = {id(each): place for place, each in enumerate(conversations)}
-    return {part: sorted(of, key=lambda each: order[id(each)]) for part, of in found.items()}
+    return {part: sorted(of, key=lambda each: order[id(each)]) for part, of in by_part.items()}
 
 
 def frequencies(conversations: Sequence[Conversation]) -> Counter[str]:
@@ -89,10 +89,14 @@ def familiarity(part: Sequence[Conversation], training: Counter[str]) -> Familia
         part: some conversations.
         training: `frequencies` of the training conversations.
     """
-    known = [[training[entity] for entity in each.reading.entities] for each in part if each.reading.entities]
-    if not known:
+    counts = [
+        [training[entity] for entity in each.reading.entities] for each in part if each.reading.entities
+    ]
+    if not counts:
         return None
-    rarest = np.array([min(each) for each in known])
+    rarest = np.array([min(each) for each in counts])
     low, middle, high = np.quantile(rarest, [0.25, 0.5, 0.75]).tolist()
-    everything: Any = np.concatenate([np.array(each) for each in known])
-    return Familiarity(len(known), middle, (low, high), float(everything.mean()), float((rarest == 0).mean()))
+    everything: Any = np.concatenate([np.array(each) for each in counts])
+    return Familiarity(
+        len(counts), middle, (low, high), float(everything.mean()), float((rarest == 0).mean())
+    )

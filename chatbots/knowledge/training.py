@@ -185,9 +185,9 @@ class Trainer(WordRun[TopicalChatConfig, TopicalChatModel]):
                 disable=None,
             ):
                 started = time.perf_counter()
-                found = self.update(batch.to(self.device))
+                nats = self.update(batch.to(self.device))
                 speed = batch.words / (time.perf_counter() - started)
-                self.log("train.csv", nats=found, words=batch.words, rate=rate, per_second=speed)
+                self.log("train.csv", nats=nats, words=batch.words, rate=rate, per_second=speed)
                 if self.step % self.settings.checkpoint_every == 0 and self.batch_in_epoch < len(
                     self.batches
                 ):

@@ -86,11 +86,11 @@ class Recorded:
 
 def record(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
     """Record the work as a graph, after a first run in which libraries initialise."""
-    beside: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    beside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(beside):
+    side_stream: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    side_stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side_stream):
         work()
-    torch.cuda.current_stream().wait_stream(beside)
+    torch.cuda.current_stream().wait_stream(side_stream)
     graph = torch.cuda.CUDAGraph()
     # Other threads may run their bots meanwhile.
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):

@@ -44,7 +44,7 @@ def attend(
     Returns:
         The heads' results side by side, (n, t, d).
     """
-    given = query.dtype
+    dtype = query.dtype
     if query.requires_grad and query.device.type == "cpu":
         # On the CPU, the fused kernel's backward pass takes ten times as long in bf16 as in float32.
         query, key, value = query.float(), key.float(), value.float()
@@ -52,7 +52,7 @@ def attend(
         mixed = scaled_dot_product_attention(
             query, key, value, attn_mask=mask, is_causal=causal, dropout_p=dropout
         )
-    return mixed.to(given).transpose(1, 2).flatten(2)
+    return mixed.to(dtype).transpose(1, 2).flatten(2)
 
 
 def attend_from_one(query: Tensor, past: Tensor, *, mask: Tensor) -> Tensor:

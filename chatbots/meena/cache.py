@@ -33,8 +33,8 @@ def to_device(values: NDArray[Any], device: torch.device) -> Tensor:
 def to_host(values: Tensor) -> NDArray[Any]:
     """Copy numbers to the CPU; waits until the device has computed them."""
     with record_function(TO_HOST):
-        found: NDArray[Any] = values.cpu().numpy()
-    return found
+        array: NDArray[Any] = values.cpu().numpy()
+    return array
 
 
 class DecoderBlock(Protocol):

@@ -282,8 +282,8 @@ def run_sweep(options: argparse.Namespace) -> None:
     points = []
     for point in sweep(responder, contexts, options.samples, options.temperature, options.output):
         points.append(point)
-        found = {"log_likelihood_per_token": point.per_token, "tokens": point.tokens}
-        print(json.dumps({"system": point.system} | found | scores.get(point.system, {})), flush=True)
+        figures = {"log_likelihood_per_token": point.per_token, "tokens": point.tokens}
+        print(json.dumps({"system": point.system} | figures | scores.get(point.system, {})), flush=True)
     figure = chart(points, scores)
     for ending in ("svg", "pdf"):
         figure.savefig(options.output / f"sweep.{ending}")

@@ -1,4 +1,4 @@
-"""How likely a response is without its context.
+"""Prior likelihood of responses, without their context.
 
 The prior log P(response) is the model's log-likelihood of the response to an empty conversation. Mutual
 information, log P(response | context) - λ log P(response), ranks responses lower that fit every context.

@@ -97,15 +97,15 @@ def compare(stored: Path) -> list[Ranking]:
     return [
         Ranking(
             rank_by,
-            tokens=sum(len(best["tokens"]) for best in chosen) / len(chosen),
-            different=len({best["text"] for best in chosen}),
+            tokens=sum(len(best["tokens"]) for best in best_samples) / len(best_samples),
+            different=len({best["text"] for best in best_samples}),
             agreement={
-                other: sum(a is b for a, b in zip(chosen, theirs, strict=True)) / len(chosen)
+                other: sum(a is b for a, b in zip(best_samples, theirs, strict=True)) / len(best_samples)
                 for other, theirs in first.items()
                 if other != rank_by
             },
         )
-        for rank_by, chosen in first.items()
+        for rank_by, best_samples in first.items()
     ]
 
 

@@ -45,13 +45,13 @@ def beam_search(model: Meena, context: Sequence[int], *, width: int = 20) -> lis
     model.admit(state, [context])
     device = model.embedding.weight.device
     beam = [Sample((), 0.0)]
-    found: list[Sample] = []
+    ended: list[Sample] = []
     for position in range(model.config.response_length):
         last = [sample.tokens[-1] if sample.tokens else Tokenizer.start for sample in beam]
         padded = last + [Tokenizer.end] * (len(state.positions) - len(last))
         scores = model.step(torch.tensor(padded, device=device), state)[: len(beam)]
-        grown, sources = extend(beam, scores, width - len(found))
-        found += [sample for sample in grown if sample.finished]
+        grown, sources = extend(beam, scores, width - len(ended))
+        ended += [sample for sample in grown if sample.finished]
         open_ones = [
             (sample, source) for sample, source in zip(grown, sources, strict=True) if not sample.finished
         ]
@@ -60,7 +60,7 @@ def beam_search(model: Meena, context: Sequence[int], *, width: int = 20) -> lis
             break
         rows = [source for _, source in open_ones]
         state.reorder_rows(np.array(rows + [0] * (len(state.positions) - len(rows))))
-    return rank(found + beam, "per_token")
+    return rank(ended + beam, "per_token")
 
 
 def extend(beam: Sequence[Sample], scores: Tensor, width: int) -> tuple[list[Sample], list[int]]:
@@ -323,7 +323,7 @@ class BeamStream:
         return {key: reply}
 
     def partial_texts(self) -> dict[int, str]:
-        """Nothing: the beam decides at its end."""
+        """Return no texts: a beam search has no reply before its end."""
         return {}
 
     def cancel(self, keys: Collection[int]) -> None:

@@ -52,7 +52,7 @@ def read_contexts(path: Path) -> dict[str, list[str]]:
     Raises:
         ValueError: a line has another form, or an id occurs twice; the message names the line.
     """
-    found: dict[str, list[str]] = {}
+    contexts: dict[str, list[str]] = {}
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         try:
             row = json.loads(line)
@@ -61,12 +61,12 @@ def read_contexts(path: Path) -> dict[str, list[str]]:
             raise ValueError(f"{path}, line {number}: not a JSON object with “id” and “turns”.") from None
         if not (isinstance(turns, list) and turns and all(isinstance(turn, str) for turn in turns)):
             raise ValueError(f"{path}, line {number}: “turns” must be a list of texts, one or more.")
-        if str(name) in found:
+        if str(name) in contexts:
             raise ValueError(f"{path}, line {number}: the id {name} occurs before. Ids must be different.")
-        found[str(name)] = turns
-    if not found:
+        contexts[str(name)] = turns
+    if not contexts:
         raise ValueError(f"{path}: there is no context in it.")
-    return found
+    return contexts
 
 
 def sweep(
@@ -131,9 +131,9 @@ def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
 
 def _point(path: Path, samples: int, temperature: float) -> Point:
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    known = [(row["log_likelihood"] / row["tokens"], row["tokens"]) for row in rows if "tokens" in row]
-    number = max(1, len(known))
-    per_token, tokens = (sum(each[k] for each in known) / number for k in (0, 1))
+    figures = [(row["log_likelihood"] / row["tokens"], row["tokens"]) for row in rows if "tokens" in row]
+    number = max(1, len(figures))
+    per_token, tokens = (sum(each[k] for each in figures) / number for k in (0, 1))
     return Point(samples, temperature, len(rows), per_token, tokens)
 
 
@@ -150,15 +150,15 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
         lacking = {"bot", "score", "value"} - set(table.fieldnames or ())
         if lacking:
             raise ValueError(f"{path}: there is no column {', '.join(sorted(lacking))}.")
-        found: dict[str, dict[str, float]] = {}
+        scores: dict[str, dict[str, float]] = {}
         sets: dict[str, str] = {}
         for row in table:
             if row["value"]:
                 title, question_set = row.get("title") or row["score"], row.get("question_set") or ""
                 if sets.setdefault(title, question_set) != question_set:
                     title = f"{title} ({question_set})"
-                found.setdefault(row["bot"], {})[title] = float(row["value"])
-    return found
+                scores.setdefault(row["bot"], {})[title] = float(row["value"])
+    return scores
 
 
 MARKERS = "osD^v*PX"
@@ -174,8 +174,8 @@ class Panels:
 
     def of(self, number: int) -> tuple[int, int]:
         """Numbers of columns and rows for this many panels."""
-        beside = min(number, self.beside or number)
-        return beside, -(-number // beside)
+        columns = min(number, self.beside or number)
+        return columns, -(-number // columns)
 
 
 _LEGEND = 0.3  # inches
@@ -184,8 +184,8 @@ EACH_BESIDE = Panels()
 
 def chart_size(number: int, panels: Panels = EACH_BESIDE) -> tuple[float, float]:
     """Inches across and down of a chart with this many panels."""
-    beside, below = panels.of(number)
-    return panels.width * beside, panels.height * below + _LEGEND
+    columns, below = panels.of(number)
+    return panels.width * columns, panels.height * below + _LEGEND
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,12 +216,12 @@ def chart(
     """
     from matplotlib.figure import Figure
 
-    found = dict.fromkeys(key for point in points for key in scores.get(point.system, {}))
-    judged = list(found if scales is None else scales)
+    scored = dict.fromkeys(key for point in points for key in scores.get(point.system, {}))
+    judged = list(scored if scales is None else scales)
     titles = [*judged, "log P per token"]
-    beside, below = panels.of(len(titles))
+    columns, below = panels.of(len(titles))
     figure = Figure(figsize=chart_size(len(titles), panels), layout="constrained")
-    each = list(figure.subplots(below, beside, squeeze=False).flat)
+    each = list(figure.subplots(below, columns, squeeze=False).flat)
     for nth, temperature in enumerate(sorted({point.temperature for point in points})):
         line = sorted((p for p in points if p.temperature == temperature), key=lambda p: p.samples)
         style: dict[str, Any] = {
@@ -246,6 +246,6 @@ def chart(
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend(
-        *each[0].get_legend_handles_labels(), loc="outside upper left", ncols=beside * 2, frameon=False
+        *each[0].get_legend_handles_labels(), loc="outside upper left", ncols=columns * 2, frameon=False
     )
     return figure

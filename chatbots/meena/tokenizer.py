@@ -47,11 +47,11 @@ class Tokenizer:
             raise ValueError(
                 "These bytes are not a sentencepiece model. Pass the tokenizer.model of a corpus."
             ) from error
-        found = [self._pieces.pad_id(), self._pieces.unk_id(), self._pieces.bos_id(), self._pieces.eos_id()]
-        found.append(self._pieces.piece_to_id(TURN))
-        if found != [0, 1, 2, 3, 4]:
+        special = [self._pieces.pad_id(), self._pieces.unk_id(), self._pieces.bos_id(), self._pieces.eos_id()]
+        special.append(self._pieces.piece_to_id(TURN))
+        if special != [0, 1, 2, 3, 4]:
             raise ValueError(
-                f"The tokenizer has padding, unknown, start, end and {TURN} at {found} instead of 0 to 4. "
+                f"The tokenizer has padding, unknown, start, end and {TURN} at {special} instead of 0 to 4. "
                 "Train one with 'python -m chatbots meena corpus'."
             )
 

@@ -13,7 +13,7 @@ from chatbots.instruction_prompts import (
     alternating_messages_of,
     messages_of,
     newest_turns,
-    with_material,
+    system_of,
 )
 from chatbots.replies import Response
 from chatbots.services.answering import Show
@@ -34,6 +34,10 @@ TOKENS_OF_REPLY = 300
 """Estimates for the rate limit, until the service reports the usage."""
 
 _STREAM = re.compile(rb"(?i)\bstream")
+
+
+def _show_nothing(text: str) -> None:
+    """Keep a text so far from people."""
 
 
 class ChatServiceBot(ServiceBot):
@@ -65,6 +69,8 @@ class ChatServiceBot(ServiceBot):
         self._reported = ""
         self._modes = self.stream_modes() if configuration.stream else (False,)
         self._stream_refusal = ""
+        # True once the model marked its reasoning by a closing tag alone: its texts so far may be reasoning.
+        self._holds_text = False
         if not says_hello:
             return
         try:
@@ -128,9 +134,9 @@ class ChatServiceBot(ServiceBot):
         return self.configuration.base_url.rstrip("/")
 
     def system_prompt(self, context: Context) -> str:
-        """Return the system prompt with the context's material; empty for none."""
+        """Return the system prompt with its variables and the context's material; empty for none."""
         settings = self.configuration
-        return with_material(settings.system, context, settings.material, settings.material_sentences)
+        return system_of(settings.system, context, settings.material, settings.material_sentences)
 
     def messages(self, context: Context, system: str = "") -> list[Message]:
         """Convert the newest turns to messages, the system prompt first unless it is empty."""
@@ -150,7 +156,7 @@ class ChatServiceBot(ServiceBot):
             ServiceError: the service did not answer, or not as agreed.
         """
         response = await self._received(context, show)
-        return replace(response, remarks=(*response.remarks, *self._own_remarks(response)))
+        return replace(response, remarks=(*response.remarks, *self._remarks_on_service(response)))
 
     @classmethod
     def preview(cls, configuration: ChatConfiguration, context: Context) -> Mapping[str, Any]:
@@ -188,7 +194,7 @@ class ChatServiceBot(ServiceBot):
         modes, refused = self._modes, ""
         for place, mode in enumerate(modes, start=1):
             try:
-                response = await self._asked(context, mode, show)
+                response = await self._request(context, mode, show)
             except StatusError as error:
                 if place == len(modes) or not self._refuses_stream(error):
                     return self._instead_of(error)
@@ -209,7 +215,7 @@ class ChatServiceBot(ServiceBot):
             raise error
         return response
 
-    async def _asked(self, context: Context, mode: object, show: Show) -> Response:
+    async def _request(self, context: Context, mode: object, show: Show) -> Response:
         url = self.request_url(mode)
         accept = "text/event-stream" if mode and self.stream_body is ServerSentEvents else "application/json"
         content = {**self.configuration.parameters, **self.content(context, mode)}
@@ -220,11 +226,12 @@ class ChatServiceBot(ServiceBot):
             content=content,
             tokens=self._expected_tokens(content),
         )
-        reception = Reception(self.reader(), show)
+        reception = Reception(self.reader(), _show_nothing if self._holds_text else show)
         parser = self.stream_body(url) if mode else WholeBody(url)
         async with self.client.stream(request) as stream:
             await reception.receive(stream, parser)
             response = reception.reader.response(None if parser.is_whole else reception.first_seconds)
+        self._holds_text = self._holds_text or reception.reader.had_bare_close
         await self._settle(request, response)
         return response
 
@@ -246,7 +253,7 @@ class ChatServiceBot(ServiceBot):
         key = {settings.key_header: settings.key_prefix + self.key} if self.key else {}
         return {"Accept": accept, **self.service_headers(), **settings.headers, **key}
 
-    def _own_remarks(self, response: Response) -> list[str]:
+    def _remarks_on_service(self, response: Response) -> list[str]:
         remarks = []
         if response.model != self._reported:
             model = f"'{response.model}', not '{self._reported}'"

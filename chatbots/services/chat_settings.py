@@ -4,7 +4,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field, JsonValue, field_validator
 
-from chatbots.instruction_prompts import has_place, material_field, sentences_field
+from chatbots.instruction_prompts import has_place, material_field, sentences_field, system_field
+from chatbots.prompt_variables import check_variables
 from chatbots.services.bot import ServiceConfiguration, ServiceURL
 from chatbots.services.headers import HEADER_NAME, check_headers, check_query
 
@@ -59,14 +60,7 @@ class ChatConfiguration(ServiceConfiguration):
         description="Name of the model, as the service calls it.",
         examples=["llama3.2"],
     )
-    system: str = Field(
-        "",
-        max_length=20_000,
-        title="System prompt",
-        description="Instructions that the model gets before the dialogue; empty for none.",
-        examples=["You are a friendly chat partner. Answer in one or two sentences."],
-        json_schema_extra={"format": "multiline"},
-    )
+    system: str = system_field()
     temperature: float | None = Field(
         None, ge=0, le=10, description="Sampling temperature; empty for the service's own."
     )
@@ -114,6 +108,7 @@ class ChatConfiguration(ServiceConfiguration):
     key_header: str = key_header_field("Authorization")
     key_prefix: str = key_prefix_field("Bearer ")
 
+    _knows_variables = field_validator("system")(check_variables)
     _has_place = field_validator("material")(has_place)
     _can_be_sent_on = field_validator("headers")(check_headers)
     _holds_no_key = field_validator("query")(check_query)
@@ -121,6 +116,6 @@ class ChatConfiguration(ServiceConfiguration):
     @field_validator("parameters")
     @classmethod
     def _not_ours(cls, parameters: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        if taken := sorted(cls.ours & parameters.keys()):
-            raise ValueError(f"{', '.join(taken)}: has a setting of its own, or is not yours to change")
+        if conflicts := sorted(cls.ours & parameters.keys()):
+            raise ValueError(f"{', '.join(conflicts)}: has a setting of its own, or is not yours to change")
         return parameters

@@ -21,7 +21,7 @@ from urllib.parse import urlencode, urlsplit
 
 import httpcore
 
-from chatbots.errors import ServiceError
+from chatbots.errors import RateLimitWaitError, ServiceError
 from chatbots.services.network import ConnectionPool
 from chatbots.services.rate_limits import RateLimit
 
@@ -238,7 +238,7 @@ class Client:
         """Wait until the service's rate limit allows the request.
 
         Raises:
-            ServiceError: that is later than the request's time limit; nothing was sent.
+            RateLimitWaitError: that is later than the request's time limit; nothing was sent.
         """
         if self.rate_limit is None:
             return
@@ -252,7 +252,7 @@ class Client:
                 raise
             return
         await self.rate_limit.give_back(request.tokens)
-        raise ServiceError(
+        raise RateLimitWaitError(
             f"{request.url} was not asked: its rate limit is used up for {wait:.0f} s. Raise the limit if "
             "the service allows more, or let fewer people in at the same time."
         )

@@ -76,9 +76,9 @@ class Reception:
             if not isinstance(event, Mapping):
                 raise ServiceError(f"{self.reader.url} answered {kind_of(event)} instead of an object.")
             self.reader.read(event)
-            if self.first_seconds is None and self.reader.shown and not self.reader.is_final:
+            if self.first_seconds is None and self.reader.visible_text and not self.reader.is_final:
                 self.first_seconds = monotonic() - self._started
-        if len(text := self.reader.shown) > self._shown_chars:
+        if len(text := self.reader.visible_text) > self._shown_chars:
             self._shown_chars = len(text)
             self._show(text)
         return is_done

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from chatbots.errors import ServiceError
 from chatbots.hosting.response_checks import is_blank
 from chatbots.replies import Candidate, ReplyOutcome, Response, Usage
-from chatbots.services.think_blocks import SurrogateJoiner, ThinkFilter
+from chatbots.services.think_blocks import SurrogateJoiner, ThinkFilter, split_at_bare_close
 
 MOST_MODEL_CHARS = 300
 _WORDS = 300
@@ -35,6 +35,8 @@ class ReplyDraft:
         reasoning: the model's reasoning so far.
         outcome: how the reply ended; None until the service says so.
         score: the service's score, higher is better; None without one.
+        had_bare_close: the text began with reasoning that only a closing tag marks, and that was therefore
+            part of the text until the end.
     """
 
     def __init__(self) -> None:
@@ -43,6 +45,7 @@ class ReplyDraft:
         self.outcome: ReplyOutcome | None = None
         self.score: float | None = None
         self.has_text = False
+        self.had_bare_close = False
         self._refusal = ""
         self._tools: dict[Any, str] = {}
         self._others: list[str] = []
@@ -83,6 +86,9 @@ class ReplyDraft:
         """Take the text that waited for its continuation, and decide the outcome."""
         self._append(*self._think.feed(self._joiner.finish()))
         self._append(*self._think.finish())
+        if parts := split_at_bare_close(self.text):
+            self.reasoning, self.text = self.reasoning + parts[0], parts[1]
+            self.had_bare_close = True
         self.reasoning += self._joiner_of_reasoning.finish()
         if self._refusal:
             self.text += self._refusal
@@ -117,7 +123,7 @@ class ReplyReader(ABC):
     """
 
     text_place: ClassVar[str]
-    """Where the text stands in an answer, for messages."""
+    """Path of the text in an answer's JSON, for messages."""
 
     def __init__(self, name: str, url: str) -> None:
         """Start before the first event."""
@@ -143,9 +149,14 @@ class ReplyReader(ABC):
         return None
 
     @property
-    def shown(self) -> str:
-        """Visible text so far of the first reply."""
+    def visible_text(self) -> str:
+        """Text of the first reply so far, without its reasoning."""
         return self._drafts[0].text if 0 in self._drafts else ""
+
+    @property
+    def had_bare_close(self) -> bool:
+        """True if reasoning was part of a text so far, because only a closing tag marks it."""
+        return any(draft.had_bare_close for draft in self._drafts.values())
 
     @property
     def characters(self) -> int:
@@ -190,20 +201,20 @@ class ReplyReader(ABC):
         for draft in drafts:
             draft.finish()
         visible = _ranked([draft for draft in drafts if not is_blank(draft.text)])
-        chosen = visible[0] if visible else drafts[0]
-        self._check(chosen)
+        best = visible[0] if visible else drafts[0]
+        self._check(best)
         if 0 < len(visible) < len(drafts):
             self.remark(f"{len(drafts) - len(visible)} of {len(drafts)} replies had no text")
-        for remark in chosen.remarks:
+        for remark in best.remarks:
             self.remark(remark)
         usage = self.usage  # may add remarks
         return Response(
-            chosen.text,
+            best.text,
             _candidates(visible) if len(drafts) > 1 else (),
             usage,
             tuple(self._remarks),
-            outcome=chosen.outcome or ReplyOutcome.COMPLETE,
-            reasoning=chosen.reasoning,
+            outcome=best.outcome or ReplyOutcome.COMPLETE,
+            reasoning=best.reasoning,
             model=self.model[:MOST_MODEL_CHARS],
             first_seconds=first_seconds,
         )

@@ -47,9 +47,27 @@ class ThinkFilter:
         if close:
             self._held, self._where = rest, "after"
             return reasoning
-        kept = next(n for n in range(len(CLOSE) - 1, -1, -1) if reasoning.endswith(CLOSE[:n]))
-        self._held = reasoning[len(reasoning) - kept :]
-        return reasoning[: len(reasoning) - kept]
+        tail = next(n for n in range(len(CLOSE) - 1, -1, -1) if reasoning.endswith(CLOSE[:n]))
+        self._held = reasoning[len(reasoning) - tail :]
+        return reasoning[: len(reasoning) - tail]
+
+
+_BARE_CLOSE = re.compile(r"(?<![`'\"“])</think>(?![`'\"”])")
+
+
+def split_at_bare_close(text: str) -> tuple[str, str] | None:
+    """Split a complete text at a closing tag that no opening tag precedes; None if it has none.
+
+    Models whose prompt already holds the opening tag answer so. A tag in quotation marks or in backticks is
+    part of the text.
+
+    Returns:
+        The reasoning before the tag, and the text after it without line breaks at its beginning.
+    """
+    found = _BARE_CLOSE.search(text)
+    if found is None or OPEN in text[: found.start()]:
+        return None
+    return text[: found.start()], text[found.end() :].lstrip("\r\n")
 
 
 class SurrogateJoiner:

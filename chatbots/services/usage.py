@@ -17,9 +17,9 @@ class TokenCounts:
         remark: takes a remark.
     """
 
-    def __init__(self, given: Any, remark: Callable[[str], None]) -> None:
-        self._given, self._remark = given, remark
-        if given is not None and not isinstance(given, Mapping):
+    def __init__(self, counts: Any, remark: Callable[[str], None]) -> None:
+        self._given, self._remark = counts, remark
+        if counts is not None and not isinstance(counts, Mapping):
             remark("the service reported usage that is no object")
 
     def number(self, *path: str) -> int | None:
@@ -39,8 +39,8 @@ class TokenCounts:
 
 def total(*counts: int | None) -> int | None:
     """Add up the numbers that are known; None if none is."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    numbers = [count for count in counts if count is not None]
+    return sum(numbers) if numbers else None
 
 
 def usage_or_none(usage: Usage) -> Usage | None:

@@ -42,9 +42,9 @@ class DecodedReply(NamedTuple):
 def log_probabilities(step: Step, words: Tensor, state: Tensor, position: int) -> tuple[Tensor, Tensor]:
     """Log-probabilities of every next word that may be written, (n, v), and the next state."""
     scores, state = step(words, state)
-    found = scores.log_softmax(dim=-1)
-    found[:, [*NEVER_WRITTEN, END] if position == 0 else list(NEVER_WRITTEN)] = -torch.inf
-    return found, state
+    log_p = scores.log_softmax(dim=-1)
+    log_p[:, [*NEVER_WRITTEN, END] if position == 0 else list(NEVER_WRITTEN)] = -torch.inf
+    return log_p, state
 
 
 def beam_search(step: Step, first: Tensor, width: int, length: int) -> list[list[DecodedReply]]:
@@ -67,25 +67,25 @@ def beam_search(step: Step, first: Tensor, width: int, length: int) -> list[list
         last = torch.full((n, width), START)
         so_far = torch.full((n, width), -torch.inf)
         for i, beam in enumerate(beams):
-            for j, found in enumerate(beam):
-                last[i, j] = found.words[-1] if found.words else START
-                so_far[i, j] = found.log_likelihood
+            for j, each in enumerate(beam):
+                last[i, j] = each.words[-1] if each.words else START
+                so_far[i, j] = each.log_likelihood
         likely, state = log_probabilities(step, last.flatten().to(device), state, position)
         total = so_far.to(device).unsqueeze(2) + likely.view(n, width, -1)
         values, places = total.flatten(1).topk(min(width, total[0].numel()), dim=1)
         sources = torch.zeros(n, width, dtype=torch.long)
         for i, beam in enumerate(beams):
             grown = _grown(beam, values[i].tolist(), places[i].tolist(), likely.size(1), width - len(done[i]))
-            done[i] += [found for found, _ in grown if found.words[-1] == END]
-            still = [(found, source) for found, source in grown if found.words[-1] != END]
-            beams[i] = [found for found, _ in still]
+            done[i] += [each for each, _ in grown if each.words[-1] == END]
+            still = [(each, source) for each, source in grown if each.words[-1] != END]
+            beams[i] = [each for each, _ in still]
             sources[i, : len(still)] = torch.tensor([source for _, source in still], dtype=torch.long)
         if not any(beams):
             break
         rows = sources + torch.arange(n).unsqueeze(1) * width
         state = state[rows.flatten().to(device)]
     return [
-        sorted(ended + still, key=lambda found: -found.per_word)
+        sorted(ended + still, key=lambda each: -each.per_word)
         for ended, still in zip(done, beams, strict=True)
     ]
 
@@ -133,11 +133,11 @@ def sample(
         heights = nucleus((likely.double() / temperature).softmax(dim=-1), top_p).cumsum(dim=-1)
         aim = uniforms[:, position : position + 1] * heights[:, -1:]
         last = torch.searchsorted(heights, aim, right=True).squeeze(1).clamp(max=heights.size(1) - 1)
-        found, chosen = likely.gather(1, last.unsqueeze(1)).squeeze(1).tolist(), last.tolist()
-        for i, word, of_word in zip(open_, chosen, found, strict=True):
+        log_p, drawn = likely.gather(1, last.unsqueeze(1)).squeeze(1).tolist(), last.tolist()
+        for i, word, of_word in zip(open_, drawn, log_p, strict=True):
             words[i].append(word)
             totals[i] += of_word
-        rows = [row for row, word in enumerate(chosen) if word != END]
+        rows = [row for row, word in enumerate(drawn) if word != END]
         if not rows:
             break
         if len(rows) < len(open_):

@@ -35,7 +35,7 @@ def text_of(words: Iterable[str]) -> str:
     """Join words to a text: English spacing, capitals for "I" and the beginnings of sentences."""
     text = _OPENING.sub("", _CLOSING.sub("", " ".join(words)))
     text = _FIRST_PERSON.sub("I", text)
-    return _BEGINNING.sub(lambda found: found[0].upper(), text)
+    return _BEGINNING.sub(lambda match: match[0].upper(), text)
 
 
 class VocabularyError(ChatbotError, ValueError):

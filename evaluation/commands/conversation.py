@@ -114,9 +114,9 @@ def _encoders(options: argparse.Namespace) -> Encoders:
         raise FileError(str(error)) from None
 
 
-def _measured(exchanges: Exchanges, found: Encoders, options: argparse.Namespace) -> Measures:
+def _measured(exchanges: Exchanges, encoders: Encoders, options: argparse.Namespace) -> Measures:
     try:
-        return measured(exchanges, found, Variant(options.variant))
+        return measured(exchanges, encoders, Variant(options.variant))
     except EncoderError as error:
         raise FileError(str(error)) from None
 
@@ -126,9 +126,9 @@ def _measured(exchanges: Exchanges, found: Encoders, options: argparse.Namespace
 
 def targets(options: argparse.Namespace) -> dict[str, Any]:
     """Compute emotions and sentence vectors of every text of some files, and write them to a file."""
-    found = _encoders(options)
+    encoders = _encoders(options)
     try:
-        learnt = compute_targets(read_texts(options.files), found, by_words=options.semantics == "words")
+        learnt = compute_targets(read_texts(options.files), encoders, by_words=options.semantics == "words")
         options.output.write_bytes(learnt.to_npz())
     except (EncoderError, OSError, EOFError) as error:
         raise FileError(str(error)) from None
@@ -142,14 +142,14 @@ def targets(options: argparse.Namespace) -> dict[str, Any]:
 def conversation(options: argparse.Namespace) -> dict[str, Any]:
     """Compute every metric of every bot of a file, and the similarity of its conversations."""
     recorded = read_conversations(options.file)
-    found = _encoders(options)
+    encoders = _encoders(options)
     corpus = list(read_corpus(options.corpus)) if options.corpus else None
     bots: dict[str, Any] = {}
     warned: list[str] = []
     metrics: list[dict[str, Any]] = []
     for (name, self_play), talks in _by_bot(options.file, recorded).items():
         exchanges = exchanges_of(name, [each.turns for each in talks], self_play=self_play)
-        measures = _measured(exchanges, found, options)
+        measures = _measured(exchanges, encoders, options)
         metrics = metric_descriptions(measures.encoders)
         texts = [[text for _, text in each.turns] for each in talks]
         warned += warnings(name, [each.turns for each in talks])
@@ -165,7 +165,7 @@ def conversation(options: argparse.Namespace) -> dict[str, Any]:
         "variant": options.variant,
         "level": options.level,
         "metrics": metrics,
-        "missing": {title: why.reason for title, why in found.missing.items()},
+        "missing": {title: why.reason for title, why in encoders.missing.items()},
         "warnings": warned,
         "bots": bots,
     }
@@ -173,7 +173,7 @@ def conversation(options: argparse.Namespace) -> dict[str, Any]:
 
 def _by_bot(path: Path, recorded: Sequence[Recorded]) -> dict[tuple[str, bool], list[Recorded]]:
     """Group conversations by bot, separately with people and in self-play."""
-    found: dict[tuple[str, bool], list[Recorded]] = {}
+    groups: dict[tuple[str, bool], list[Recorded]] = {}
     for each in recorded:
         speakers = {speaker for speaker, _ in each.turns}
         if each.turns and not speakers & set(each.bots):
@@ -182,14 +182,14 @@ def _by_bot(path: Path, recorded: Sequence[Recorded]) -> dict[tuple[str, bool], 
                 f"{', '.join(sorted(speakers))}. Give the bot's turns its name."
             )
         for bot in dict.fromkeys(each.bots):
-            found.setdefault((bot, each.is_self_play), []).append(each)
-    return found
+            groups.setdefault((bot, each.is_self_play), []).append(each)
+    return groups
 
 
 def _cells(exchanges: Exchanges, measures: Measures, bot: str, level: float) -> dict[str, Any]:
     rows = of_speakers(exchanges, measures)
-    own = np.array([name == bot for name in exchanges.speakers], dtype=bool)
-    mine = own[rows.speaker] if len(rows.speaker) else np.zeros(0, dtype=bool)
+    is_of_bot = np.array([name == bot for name in exchanges.speakers], dtype=bool)
+    mine = is_of_bot[rows.speaker] if len(rows.speaker) else np.zeros(0, dtype=bool)
     return {
         metric.key: metric_cell(metric.key, rows.values[mine, column], rows.conversation[mine], level)
         for column, metric in enumerate(measures.metrics)
@@ -197,17 +197,17 @@ def _cells(exchanges: Exchanges, measures: Measures, bot: str, level: float) -> 
 
 
 def _overlap(texts: Sequence[Sequence[str]], length: int) -> dict[str, Any]:
-    found = overlap(texts, length)
-    return {"sharing": found.sharing, "pairs": found.pairs, "percent": found.percent}
+    result = overlap(texts, length)
+    return {"sharing": result.sharing, "pairs": result.pairs, "percent": result.percent}
 
 
 def _known(texts: Sequence[Sequence[str]], corpus: Sequence[Sequence[str]], length: int) -> dict[str, Any]:
-    found = known(texts, corpus, length)
+    result = known(texts, corpus, length)
     return {
-        "conversations": found.knowing,
-        "of": found.conversations,
-        "percent": found.percent,
-        "example": list(found.example),
+        "conversations": result.knowing,
+        "of": result.conversations,
+        "percent": result.percent,
+        "example": list(result.example),
     }
 
 
@@ -227,12 +227,12 @@ def _by_turn(
         group: {
             key: [
                 {"turn": p.position, "mean": p.mean, "low": p.low, "high": p.high, "going_on": p.going_on}
-                for p in trajectory(exchanges.position, measures.by_exchange[key], chosen, level)
+                for p in trajectory(exchanges.position, measures.by_exchange[key], rows, level)
             ]
             for key in BY_TURN
             if key in measures.by_exchange
         }
-        for group, chosen in groups.items()
+        for group, rows in groups.items()
     }
 
 
@@ -244,10 +244,12 @@ def hybrid_metric(options: argparse.Namespace) -> dict[str, Any]:
     rated = _rated(options.file, options.scale)
     names = sorted({each.bots[0] for each in rated})
     played = _played(options.self_play, names)
-    found = _encoders(options)
+    encoders = _encoders(options)
     warned = [line for name in names for line in warnings(name, [each.turns for each in played[name]])]
-    people, ratings, measures, left_out = _table(rated, names, found, options)
-    machines, _, _, silent = _table([each for name in names for each in played[name]], names, found, options)
+    people, ratings, measures, left_out = _table(rated, names, encoders, options)
+    machines, _, _, silent = _table(
+        [each for name in names for each in played[name]], names, encoders, options
+    )
     for number, name in enumerate(names):
         for paths, talks in (([options.file], people), (options.self_play, machines)):
             if not (talks.bot == number).any():
@@ -268,7 +270,7 @@ def hybrid_metric(options: argparse.Namespace) -> dict[str, Any]:
         "bots": len(names),
         "conversations": {"people": len(people.bot), "self_play": len(machines.bot)},
         "left_out": {"people": left_out, "self_play": silent},
-        "missing": {title: why.reason for title, why in found.missing.items()},
+        "missing": {title: why.reason for title, why in encoders.missing.items()},
         "warnings": warned,
         **_fitted(answer, measures),
         "by_bot": {name: _estimate(each) for name, each in zip(names, answer.bots, strict=True)},
@@ -289,31 +291,31 @@ def _rated(path: Path, scale: str) -> list[Recorded]:
             f"{path}, line {alone.line}: only bots speak in it. Give conversations with people first, then "
             f"those of self-play."
         )
-    found = [each for each in recorded if scale in each.ratings]
-    if not found:
+    rated = [each for each in recorded if scale in each.ratings]
+    if not rated:
         scales = sorted({key for each in recorded for key in each.ratings})
         there = f"they have {', '.join(scales)}; name one with --scale" if scales else "they have no ratings"
         raise FileError(f"{path}: no conversation is rated “{scale}”: {there}.")
-    return found
+    return rated
 
 
 def _played(paths: Sequence[Path], names: Sequence[str]) -> dict[str, list[Recorded]]:
-    found: dict[str, list[Recorded]] = {name: [] for name in names}
+    by_bot: dict[str, list[Recorded]] = {name: [] for name in names}
     for path in paths:
         for each in read_conversations(path):
             if not each.is_self_play:
                 raise FileError(
                     f"{path}, line {each.line}: not only bots speak in it, so it is not self-play."
                 )
-            if len(set(each.bots)) == 1 and each.bots[0] in found:
-                found[each.bots[0]].append(each)
-    lacking = [name for name in names if not found[name]]
+            if len(set(each.bots)) == 1 and each.bots[0] in by_bot:
+                by_bot[each.bots[0]].append(each)
+    lacking = [name for name in names if not by_bot[name]]
     if lacking:
         raise FileError(
             f"{_listed(paths)}: no conversation of {', '.join(lacking)} with itself. Names must be those of "
             f"the ratings: let each bot play with itself, or leave its ratings out."
         )
-    return found
+    return by_bot
 
 
 def _listed(paths: Sequence[Path]) -> str:
@@ -321,7 +323,7 @@ def _listed(paths: Sequence[Path]) -> str:
 
 
 def _table(
-    recorded: Sequence[Recorded], names: Sequence[str], found: Encoders, options: argparse.Namespace
+    recorded: Sequence[Recorded], names: Sequence[str], encoders: Encoders, options: argparse.Namespace
 ) -> tuple[Talks, list[Mapping[str, float]], Measures, int]:
     """Metrics and ratings of conversations with a value for every metric, and the number of others."""
     self_play = all(each.is_self_play for each in recorded)
@@ -329,11 +331,11 @@ def _table(
         [("bot" if speaker in each.bots else "person", text) for speaker, text in each.turns]
         for each in recorded
     ]
-    measures = _measured(exchanges_of("bot", talks, self_play=self_play), found, options)
+    measures = _measured(exchanges_of("bot", talks, self_play=self_play), encoders, options)
     values = measures.table()
     whole = np.asarray(np.isfinite(values).all(axis=1))
     bots = np.array([names.index(each.bots[0]) for each in recorded], dtype=np.int64)
-    ratings = [each.ratings for each, kept in zip(recorded, whole, strict=True) if kept]
+    ratings = [each.ratings for each, is_whole in zip(recorded, whole, strict=True) if is_whole]
     return Talks(bots[whole], values[whole]), ratings, measures, int((~whole).sum())
 
 
@@ -357,12 +359,12 @@ def _fitted(answer: Hybrid, measures: Measures) -> dict[str, Any]:
     }
 
 
-def _estimate(found: BotEstimate) -> dict[str, Any]:
-    people, machines = found.conversations
+def _estimate(estimate: BotEstimate) -> dict[str, Any]:
+    people, machines = estimate.conversations
     return {
-        "foretold": found.value,
-        "interval": interval_json(found.interval),
-        "rated": found.rated,
+        "foretold": estimate.value,
+        "interval": interval_json(estimate.interval),
+        "rated": estimate.rated,
         "conversations": {"people": people, "self_play": machines},
     }
 
@@ -377,16 +379,22 @@ def _correlated(
 
 
 def _each_correlation(measure: FloatArray, rating: FloatArray, level: float) -> dict[str, Any]:
-    return {name: _correlation(found) for name, found in correlations(measure, rating, level).items()}
+    return {
+        name: _correlation(correlation) for name, correlation in correlations(measure, rating, level).items()
+    }
 
 
 def _means(scale: str, people: Talks, ratings: Sequence[Mapping[str, float]]) -> FloatArray:
-    given = np.array([each[scale] for each in ratings])
-    means: FloatArray = np.bincount(people.bot, given) / np.bincount(people.bot)
+    values = np.array([each[scale] for each in ratings])
+    means: FloatArray = np.bincount(people.bot, values) / np.bincount(people.bot)
     return means
 
 
-def _correlation(found: Correlation | Undefined) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"cannot_be_told": found.reason}
-    return {"value": found.value, "n": found.points, "interval": interval_json(found.interval)}
+def _correlation(correlation: Correlation | Undefined) -> dict[str, Any]:
+    if isinstance(correlation, Undefined):
+        return {"cannot_be_told": correlation.reason}
+    return {
+        "value": correlation.value,
+        "n": correlation.points,
+        "interval": interval_json(correlation.interval),
+    }

@@ -73,14 +73,14 @@ def _read(bundle: BundleFiles) -> list[Recorded]:
         row["dialogue"]: row for row in bundle.rows(CONVERSATIONS) if row["bot"] and _is_whole(row, about)
     }
     names = {bot["bot"]: bot["shown_as"] for bot in about["bots"]}
-    said: dict[str, list[tuple[str, str]]] = {key: [] for key in conversations}
+    turns: dict[str, list[tuple[str, str]]] = {key: [] for key in conversations}
     for row in bundle.rows(TURNS):
         talk = conversations.get(row["dialogue"])
         if talk and row["turn"] >= talk["opening_turns"]:
-            said[row["dialogue"]].append((names.get(row["bot"], _PERSON), row["text"]))
+            turns[row["dialogue"]].append((names.get(row["bot"], _PERSON), row["text"]))
     ratings = _ratings(bundle, about)
     return [
-        Recorded(line, tuple(names[bot] for bot in row["bot"].split()), said[key], ratings.get(key, {}))
+        Recorded(line, tuple(names[bot] for bot in row["bot"].split()), turns[key], ratings.get(key, {}))
         for line, (key, row) in enumerate(conversations.items(), 1)
     ]
 
@@ -98,12 +98,12 @@ def _ratings(bundle: BundleFiles, about: Mapping[str, Any]) -> dict[str, dict[st
         return {}
     sets = _sets(bundle)
     scales = answered_in(sets)
-    given: dict[str, dict[str, list[float]]] = {}
+    by_talk: dict[str, dict[str, list[float]]] = {}
     for row in bundle.rows(labels_table(sets)):
         if row["turn"] is None and row.get("judged_in") is None:
             for key, value in _numbers(row, scales[row["question_set"]]):
-                given.setdefault(row["dialogue"], {}).setdefault(key, []).append(value)
-    return {talk: {key: fmean(values) for key, values in of.items()} for talk, of in given.items()}
+                by_talk.setdefault(row["dialogue"], {}).setdefault(key, []).append(value)
+    return {talk: {key: fmean(values) for key, values in of.items()} for talk, of in by_talk.items()}
 
 
 def _numbers(row: Row, columns: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -138,18 +138,18 @@ def read_conversations(path: Path) -> list[Recorded]:
     """
     try:
         if path.suffix == ".zip":
-            if found := read_bundle(path):
-                return found
+            if conversations := read_bundle(path):
+                return conversations
             raise FileError(f"{path}: no conversation of this study is finished.")
         with path.open(newline="", encoding="utf-8-sig") as file:
-            found = list(_records(path, file) if path.suffix == ".csv" else _json_lines(path, file))
+            conversations = list(_records(path, file) if path.suffix == ".csv" else _json_lines(path, file))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}. Give the path of a file of conversations.") from None
     except UnicodeDecodeError as error:
         raise FileError(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
-    if not found:
+    if not conversations:
         raise FileError(f"{path}: no conversations. A line is such as {_EXAMPLE}")
-    return found
+    return conversations
 
 
 def read_corpus(path: Path) -> Iterator[Sequence[str]]:
@@ -186,12 +186,12 @@ def _json_lines(path: Path, file: Iterator[str]) -> Iterator[Recorded]:
         turns = document.get("turns")
         if not isinstance(turns, list):
             raise FileError(f"{path}, line {line}: there is no list “turns”. A line is such as {_EXAMPLE}")
-        said = [(_speaker(path, line, turn, bots), _text(path, line, turn)) for turn in turns]
+        texts = [(_speaker(path, line, turn, bots), _text(path, line, turn)) for turn in turns]
         opening = document.get("opening_turns", 0)
         if type(opening) is not int or opening < 0:
             raise FileError(f"{path}, line {line}: opening_turns is {opening!r}, and should be 0 or more.")
         yield Recorded(
-            line, tuple(bots), said[opening:], _file_ratings(path, line, document.get("ratings", {}))
+            line, tuple(bots), texts[opening:], _file_ratings(path, line, document.get("ratings", {}))
         )
 
 
@@ -225,13 +225,15 @@ def _speaker(path: Path, line: int, turn: object, bots: Sequence[str]) -> str:
     return next((bot for bot in bots if speaker in (f"{bot} (1)", f"{bot} (2)")), speaker)
 
 
-def _file_ratings(path: Path, line: int, given: object) -> dict[str, float]:
-    if not isinstance(given, dict):
-        raise FileError(f"{path}, line {line}: ratings is {json.dumps(given)[:80]}, and should be an object.")
-    for scale, value in given.items():
+def _file_ratings(path: Path, line: int, ratings: object) -> dict[str, float]:
+    if not isinstance(ratings, dict):
+        raise FileError(
+            f"{path}, line {line}: ratings is {json.dumps(ratings)[:80]}, and should be an object."
+        )
+    for scale, value in ratings.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise FileError(f"{path}, line {line}: the rating “{scale}” is {value!r}, which is not a number.")
-    return {scale: float(value) for scale, value in given.items()}
+    return {scale: float(value) for scale, value in ratings.items()}
 
 
 # --- records of neural.chat ----------------------------------------------------------------------------

@@ -59,21 +59,21 @@ def read_generated(path: Path) -> dict[str, list[Generated]]:
     Raises:
         FileError: it cannot be read, is empty, or a field has no usable value; names line and field.
     """
-    found: dict[str, list[Generated]] = {}
+    by_system: dict[str, list[Generated]] = {}
     for number, (where, row) in enumerate(read_rows(path)):
-        given = {key: value for key, value in row.items() if value is not None and value != ""}
-        system = _text(where, given, "system") or "the system"
-        conversation = _text(where, given, "conversation") or f"row {number}"
-        found.setdefault(system, []).append(_generated(where, row, given, conversation))
-    if not found:
+        values = {key: value for key, value in row.items() if value is not None and value != ""}
+        system = _text(where, values, "system") or "the system"
+        conversation = _text(where, values, "conversation") or f"row {number}"
+        by_system.setdefault(system, []).append(_generated(where, row, values, conversation))
+    if not by_system:
         raise FileError(f"{path}: no responses. A line is such as {EXAMPLE}")
-    return found
+    return by_system
 
 
-def _generated(where: str, row: Mapping[str, Any], given: Mapping[str, Any], conversation: str) -> Generated:
-    references = _references(where, given)
-    likelihood, tokens = _number(where, given, "log_likelihood"), _count(where, given, "tokens", least=1)
-    unknown = _count(where, given, "unknown", least=0)
+def _generated(where: str, row: Mapping[str, Any], values: Mapping[str, Any], conversation: str) -> Generated:
+    references = _references(where, values)
+    likelihood, tokens = _number(where, values, "log_likelihood"), _count(where, values, "tokens", least=1)
+    unknown = _count(where, values, "unknown", least=0)
     if (likelihood is None) != (tokens is None):
         raise FileError(f"{where}: log_likelihood and tokens go together. Give both or neither.")
     if likelihood is not None and likelihood > 0:
@@ -106,11 +106,11 @@ def _references(where: str, row: Mapping[str, Any]) -> tuple[str, ...]:
             f"{where}: references = {json.dumps(several)[:80]} is not a list. Use reference for one."
         )
     one = _text(where, row, "reference")
-    found = ([] if one is None else [one]) + list(several)
-    for each in found:
+    references = ([] if one is None else [one]) + list(several)
+    for each in references:
         if not isinstance(each, str):
             raise FileError(f"{where}: references has {json.dumps(each)[:80]}, which is not text.")
-    return tuple(found)
+    return tuple(references)
 
 
 def _number(where: str, row: Mapping[str, Any], name: str) -> float | None:
@@ -192,36 +192,38 @@ def perplexity(rows: Sequence[Generated], level: float) -> dict[str, Any]:
 
     Its interval is exp of the interval of the mean, in which responses weigh by their tokens.
     """
-    known = [row for row in rows if row.log_likelihood is not None]
-    if not known:
+    scored = [row for row in rows if row.log_likelihood is not None]
+    if not scored:
         return _undefined("No row has log_likelihood and tokens.")
-    tokens = np.array([row.tokens for row in known], dtype=np.float64)
-    nats = -np.array([row.log_likelihood for row in known]) / tokens
-    found = mean(Sample(nats, _codes(known), weight=tokens), low=None, high=None, level=level, nouns=NOUNS)
-    assert not isinstance(found, Undefined)
-    counted = {"tokens": int(tokens.sum()), "responses": len(known)}
-    if all(row.unknown is not None for row in known):
-        counted["unknown"] = sum(row.unknown or 0 for row in known)
-    if found.value > LARGEST_NATS:
+    tokens = np.array([row.tokens for row in scored], dtype=np.float64)
+    nats = -np.array([row.log_likelihood for row in scored]) / tokens
+    estimate = mean(
+        Sample(nats, _codes(scored), weight=tokens), low=None, high=None, level=level, nouns=NOUNS
+    )
+    assert not isinstance(estimate, Undefined)
+    counted = {"tokens": int(tokens.sum()), "responses": len(scored)}
+    if all(row.unknown is not None for row in scored):
+        counted["unknown"] = sum(row.unknown or 0 for row in scored)
+    if estimate.value > LARGEST_NATS:
         return {
-            **_undefined(f"{found.value:g} nats per token are more than a perplexity can show."),
+            **_undefined(f"{estimate.value:g} nats per token are more than a perplexity can show."),
             **counted,
         }
-    interval = found.interval
+    interval = estimate.interval
     if isinstance(interval, Interval):
         low, high = (math.exp(min(end, LARGEST_NATS)) for end in (max(0.0, interval.low), interval.high))
         interval = Interval(low, high, level, interval.method)
-    return {"value": math.exp(found.value), "interval": _to_json(interval), **counted}
+    return {"value": math.exp(estimate.value), "interval": _to_json(interval), **counted}
 
 
 def _of_system(rows: Sequence[Generated], level: float) -> dict[str, Any]:
-    said = [row for row in rows if row.response is not None]
-    texts, clusters = [row.response or "" for row in said], [row.conversation for row in said]
+    answered = [row for row in rows if row.response is not None]
+    texts, clusters = [row.response or "" for row in answered], [row.conversation for row in answered]
     distinct: dict[str, Any] = {}
     for n in LENGTHS:
         share, interval = over_corpus(texts, clusters, n, level)
         distinct[f"distinct_{n}"] = {
-            "per_response": _mean(said, per_response(texts, n), level, f"No response has {n} words."),
+            "per_response": _mean(answered, per_response(texts, n), level, f"No response has {n} words."),
             "over_corpus": {"value": _to_json(share), "interval": _to_json(interval)},
         }
     return {
@@ -229,7 +231,7 @@ def _of_system(rows: Sequence[Generated], level: float) -> dict[str, Any]:
         "conversations": len({row.conversation for row in rows}),
         "empty_responses": sum(not text.strip() for text in texts),
         "perplexity": perplexity(rows, level),
-        "f1": _mean(said, _f1_of(said), level, "No row has both response and reference."),
+        "f1": _mean(answered, _f1_of(answered), level, "No row has both response and reference."),
         **distinct,
     }
 
@@ -250,14 +252,14 @@ def _of_f1(systems: Mapping[str, Sequence[Generated]]) -> dict[Any, Sample]:
 
 
 def _mean(rows: Sequence[Generated], values: FloatArray, level: float, none: str) -> dict[str, Any]:
-    known = np.flatnonzero(~np.isnan(values))
-    if not known.size:
+    defined = np.flatnonzero(~np.isnan(values))
+    if not defined.size:
         return _undefined(none)
-    found = mean(
-        Sample(values[known], _codes([rows[row] for row in known.tolist()])), level=level, nouns=NOUNS
+    estimate = mean(
+        Sample(values[defined], _codes([rows[row] for row in defined.tolist()])), level=level, nouns=NOUNS
     )
-    assert not isinstance(found, Undefined)
-    return {"value": found.value, "interval": _to_json(found.interval), "responses": int(known.size)}
+    assert not isinstance(estimate, Undefined)
+    return {"value": estimate.value, "interval": _to_json(estimate.interval), "responses": int(defined.size)}
 
 
 def _codes(rows: Sequence[Generated]) -> Any:

@@ -121,10 +121,12 @@ def _label(where: str, row: Mapping[str, Any]) -> int:
 
 
 def _probabilities(where: str, row: Mapping[str, Any]) -> list[float]:
-    found = [_number(where, row, label) for label in LABELS]
-    if min(found) < 0 or abs(sum(found) - 1) > SUM_TOLERANCE:
-        raise FileError(f"{where}: p, a, n = {found} are not probabilities that sum to 1. Predict again.")
-    return found
+    probabilities = [_number(where, row, label) for label in LABELS]
+    if min(probabilities) < 0 or abs(sum(probabilities) - 1) > SUM_TOLERANCE:
+        raise FileError(
+            f"{where}: p, a, n = {probabilities} are not probabilities that sum to 1. Predict again."
+        )
+    return probabilities
 
 
 def _number(where: str, row: Mapping[str, Any], name: str) -> float:
@@ -139,12 +141,12 @@ def _number(where: str, row: Mapping[str, Any], name: str) -> float:
 
 def _by_group(groups: Sequence[str], truth: LabelArray, predicted: Sequence[LabelArray]) -> dict[str, Any]:
     """Confusion counts summed over classifiers, for each named group."""
-    found = {}
+    scores = {}
     for group in sorted(set(groups) - {""}):
-        chosen = np.array([each == group for each in groups])
-        total = sum(intent.confusion(truth[chosen], labels[chosen]) for labels in predicted)
-        found[group] = _named(np.asarray(total))
-    return found
+        in_group = np.array([each == group for each in groups])
+        total = sum(intent.confusion(truth[in_group], labels[in_group]) for labels in predicted)
+        scores[group] = _named(np.asarray(total))
+    return scores
 
 
 def _highest(predictions: Predictions, mean: FloatArray) -> list[dict[str, Any]]:
@@ -168,11 +170,11 @@ def _named(counts: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, dict[str, i
     }
 
 
-def _percent(found: intent.Scores | intent.ScoreIntervals | Undefined) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"cannot_be_told": found.reason}
-    names = found.__dataclass_fields__
-    return {name: _to_json(getattr(found, name)) for name in names}
+def _percent(scores: intent.Scores | intent.ScoreIntervals | Undefined) -> dict[str, Any]:
+    if isinstance(scores, Undefined):
+        return {"cannot_be_told": scores.reason}
+    names = scores.__dataclass_fields__
+    return {name: _to_json(getattr(scores, name)) for name in names}
 
 
 def _to_json(value: float | Interval | Undefined) -> Any:

@@ -112,16 +112,16 @@ def trajectory(
         chosen: (n,) true if the row's conversation counts; None: all count.
         level: nominal coverage of each point's band.
     """
-    kept = np.ones(len(position), dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
-    position, values = position[kept], values[kept]
-    known = ~np.isnan(values)
+    selected = np.ones(len(position), dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
+    position, values = position[selected], values[selected]
+    defined = ~np.isnan(values)
     longest = int(position.max()) + 1 if len(position) else 0
     going_on = np.bincount(position, minlength=longest)
-    n = np.bincount(position[known], minlength=longest)
-    sums = np.bincount(position[known], values[known], longest)
+    n = np.bincount(position[defined], minlength=longest)
+    sums = np.bincount(position[defined], values[defined], longest)
     mean = np.divide(sums, n, out=np.zeros(longest), where=n > 0)
-    squares = np.bincount(position[known], (values[known] - mean[position[known]]) ** 2, longest)
-    found = []
+    squares = np.bincount(position[defined], (values[defined] - mean[position[defined]]) ** 2, longest)
+    points = []
     for at in np.flatnonzero(n).tolist():
         count, middle, half = int(n[at]), float(mean[at]), None
         if count >= FEWEST and squares[at] > 0:
@@ -129,8 +129,8 @@ def trajectory(
                 scipy.special.stdtrit(count - 1, (1 + level) / 2) * np.sqrt(squares[at] / (count - 1) / count)
             )
         low, high = (None, None) if half is None else (middle - half, middle + half)
-        found.append(Point(at + 1, middle, low, high, count, int(going_on[at])))
-    return found
+        points.append(Point(at + 1, middle, low, high, count, int(going_on[at])))
+    return points
 
 
 def best_and_worst(score: FloatArray, most: int = 100) -> tuple[IntArray, IntArray]:

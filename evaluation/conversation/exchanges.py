@@ -80,13 +80,13 @@ def of_bots(conversations: Iterable[Conversation]) -> Exchanges:
 
 
 def _merged(turns: Iterable[tuple[bool, str]]) -> list[tuple[bool, str]]:
-    found: list[tuple[bool, str]] = []
+    merged: list[tuple[bool, str]] = []
     for by_bot, text in turns:
-        if found and found[-1][0] == by_bot:
-            found[-1] = by_bot, f"{found[-1][1]} {text}"
+        if merged and merged[-1][0] == by_bot:
+            merged[-1] = by_bot, f"{merged[-1][1]} {text}"
         else:
-            found.append((by_bot, text))
-    return found
+            merged.append((by_bot, text))
+    return merged
 
 
 class _Rows:

@@ -59,10 +59,10 @@ def of_speakers(exchanges: Exchanges, measures: Measures) -> OfSpeakers:
         if of is None:
             values[:, column] = measures.by_conversation[metric.key][pairs // speakers]
             continue
-        known = ~np.isnan(of)
-        sums = np.bincount(group[known], of[known], len(pairs))
+        defined = ~np.isnan(of)
+        sums = np.bincount(group[defined], of[defined], len(pairs))
         with np.errstate(invalid="ignore"):
-            values[:, column] = sums / np.bincount(group[known], minlength=len(pairs))
+            values[:, column] = sums / np.bincount(group[defined], minlength=len(pairs))
     return OfSpeakers(pairs // speakers, pairs % speakers, values)
 
 
@@ -79,20 +79,20 @@ def metric_cell(key: str, values: FloatArray, conversation: IntArray, level: flo
         `value` (None without one), `low` and `high` or `undefined` with the reason, and `conversations`, the
         number of values. In the unit of the metric.
     """
-    known = ~np.isnan(values)
-    counted = {"conversations": int(known.sum())}
-    if not known.any():
+    defined = ~np.isnan(values)
+    counted = {"conversations": int(defined.sum())}
+    if not defined.any():
         return {"value": None, "undefined": "No conversation has such a value.", **counted}
     low, high = BOUNDS.get(key, (None, None))
     # Rounding can move a cosine off its scale.
-    sample = Sample(np.clip(values[known], low, high), conversation[known])
-    found = mean(sample, low=low, high=high, level=level)
-    assert not isinstance(found, Undefined)
-    if isinstance(found.interval, Undefined):
+    sample = Sample(np.clip(values[defined], low, high), conversation[defined])
+    estimate = mean(sample, low=low, high=high, level=level)
+    assert not isinstance(estimate, Undefined)
+    if isinstance(estimate.interval, Undefined):
         few = "One conversation has a value; an interval needs two."
         alike = "All conversations have the same value, so nothing tells how far they scatter."
-        return {"value": found.value, "undefined": alike if known.sum() > 1 else few, **counted}
-    return {"value": found.value, "low": found.interval.low, "high": found.interval.high, **counted}
+        return {"value": estimate.value, "undefined": alike if defined.sum() > 1 else few, **counted}
+    return {"value": estimate.value, "low": estimate.interval.low, "high": estimate.interval.high, **counted}
 
 
 def metric_descriptions(encoders: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -108,17 +108,17 @@ def warnings(name: str, conversations: Sequence[Conversation]) -> list[str]:
     """Warnings about a bot's conversations, in sentences."""
     silent = sum(sum(bool(text.strip()) for _, text in talk) < 2 for talk in conversations)
     circling = sum(_in_circles([text for _, text in talk]) for talk in conversations)
-    found = []
+    sentences = []
     if silent:
-        found.append(
+        sentences.append(
             f"{name}: {silent} of {len(conversations)} conversations fall silent before a second turn."
         )
     if circling:
-        found.append(
+        sentences.append(
             f"{name}: {circling} of {len(conversations)} conversations go in circles: at least half of their "
             "turns repeat an earlier one, so their metrics are those of a few sentences."
         )
-    return found
+    return sentences
 
 
 def _in_circles(turns: Sequence[str]) -> bool:

@@ -93,22 +93,22 @@ def measures(
         raise ValueError("A conversation without turns has no measures.")
     texts = [turn.text for turn in turns]
     annotated = [turn for turn in turns if turn.annotation is not None]
-    known = {seat: _positions(of) for seat, of in read.items() if of}
+    positions = {seat: _positions(of) for seat, of in read.items() if of}
     return {
         "turns": float(len(turns)),
         "words": sum(len(text.split()) for text in texts) / len(turns),
         "sourced": sum(turn.is_sourced for turn in turns) / len(turns) if annotated else None,
         "seconds": seconds / (len(turns) - 1) if seconds is not None and len(turns) > 1 else None,
-        "copied": _copied(turns, known) if known else None,
+        "copied": _copied(turns, positions) if positions else None,
         "repeated": sum(repeated_turns(texts)) / len(turns),
         "profane": float(sum(bool(SWEARING.search(text)) for text in texts)),
         "alike": max((_alike(annotated, seat) for seat in (0, 1)), default=None) if annotated else None,
     }
 
 
-def broken(found: Mapping[str, float | None], limits: Mapping[str, float | None]) -> list[str]:
+def broken(values: Mapping[str, float | None], limits: Mapping[str, float | None]) -> list[str]:
     """List the keys of the measures beyond their limits."""
-    return [key for key, limit in LIMITS.items() if limit.is_broken(found.get(key), limits.get(key))]
+    return [key for key, limit in LIMITS.items() if limit.is_broken(values.get(key), limits.get(key))]
 
 
 def _alike(annotated: Sequence[GroundedTurn], seat: int) -> float:
@@ -130,15 +130,15 @@ def _positions(texts: Sequence[str]) -> Positions:
     return positions
 
 
-def _copied(turns: Sequence[GroundedTurn], known: Mapping[int, Positions]) -> float:
+def _copied(turns: Sequence[GroundedTurn], positions: Mapping[int, Positions]) -> float:
     """Number of words of the longest run that a turn copies from its speaker's reading material."""
     longest = 0
     for turn in turns:
-        if turn.seat not in known:
+        if turn.seat not in positions:
             continue
         ending: dict[tuple[int, int], int] = {}
         for word in words(turn.text):
-            here = known[turn.seat].get(word, ())
+            here = positions[turn.seat].get(word, ())
             ending = {(number, at): ending.get((number, at - 1), 0) + 1 for number, at in here}
             longest = max(longest, max(ending.values(), default=0))
     return float(longest)

@@ -228,8 +228,8 @@ class _Fit:
     @cached_property
     def beta(self) -> FloatArray:
         """(m + 1,) the intercept and the coefficients."""
-        found: FloatArray = self.inverse @ self.rating
-        return found
+        coefficients: FloatArray = self.inverse @ self.rating
+        return coefficients
 
     @property
     def condition(self) -> float:
@@ -316,11 +316,11 @@ def _coefficients(whole: _Fit, folds: Sequence[_Fold], bot: IntArray, level: flo
     ]
 
 
-def _interval(whole: _Fit, column: int, found: Errors, level: float) -> Interval | Undefined:
+def _interval(whole: _Fit, column: int, errors: Errors, level: float) -> Interval | Undefined:
     """Student's t interval of one coefficient, with Satterthwaite's degrees of freedom."""
     if not np.isfinite(whole.scale[column - 1]):
         return Undefined("This metric is the same in all conversations.")
-    error, freedom = float(found.values[column]), float(found.freedom[column])
+    error, freedom = float(errors.values[column]), float(errors.freedom[column])
     if error == 0 or freedom < _LEAST_FREEDOM:
         return Undefined("There are too few for so many metrics to tell its uncertainty.")
     value, half = float(whole.beta[column]), t(freedom, level) * error
@@ -351,6 +351,6 @@ def _permutation_p(
 def _rowwise_correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-    known: FloatArray = np.nan_to_num(found)
-    return known
+        correlations = (a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    defined: FloatArray = np.nan_to_num(correlations)
+    return defined

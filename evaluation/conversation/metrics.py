@@ -109,28 +109,28 @@ def measured(exchanges: Exchanges, encoders: Encoders, variant: Variant = Varian
         EncoderError: an encoder cannot encode these texts; says why.
     """
     words = cut(exchanges.texts)
-    found = _plain(exchanges, words, variant)
-    names = dict.fromkeys(found, "")
+    columns = _plain(exchanges, words, variant)
+    names = dict.fromkeys(columns, "")
     whole: Found = {}
     if feeling := encoders.emotions:
         sentiment = feeling.sentiment(exchanges.texts)
         felt = _sentiments(exchanges, sentiment, variant) | _emotional_coherence(
             exchanges, sentiment, feeling
         )
-        found |= felt
+        columns |= felt
         whole = {"min_max": _min_max(exchanges, sentiment, variant)}
         names |= dict.fromkeys([*felt, *whole], feeling.name)
     if meaning := encoders.sentences:
         vectors = meaning.encode(exchanges.texts)
         alike = _between(exchanges, lambda a, b: cosines(vectors, a, b), lacking=np.nan)
-        found["semantic_similarity"], names["semantic_similarity"] = alike, meaning.name
+        columns["semantic_similarity"], names["semantic_similarity"] = alike, meaning.name
     if encoders.vectors:
         coherence = _word_coherence(exchanges, words, encoders.vectors, variant)
-        found |= coherence
+        columns |= coherence
         names |= dict.fromkeys(coherence, encoders.vectors.name)
-    by_conversation = {key: means(exchanges, values) for key, values in found.items()} | whole
+    by_conversation = {key: means(exchanges, values) for key, values in columns.items()} | whole
     ordered = {metric.key: by_conversation[metric.key] for metric in METRICS if metric.key in by_conversation}
-    return Measures(found, ordered, names, encoders.missing)
+    return Measures(columns, ordered, names, encoders.missing)
 
 
 def means(exchanges: Exchanges, values: FloatArray) -> FloatArray:
@@ -176,8 +176,8 @@ def _plain(exchanges: Exchanges, words: Cut, variant: Variant) -> Found:
 
 def _laughter(texts: Sequence[str], words: Cut, variant: Variant) -> FloatArray:
     """Count "ha". Published: anywhere, also in "what" and "that". Corrected: in words of laughter only."""
-    found = _each(_published_laughter, texts) if variant is Variant.PUBLISHED else words.total(laughs)
-    return np.minimum(found, MOST_LAUGHTER)
+    counts = _each(_published_laughter, texts) if variant is Variant.PUBLISHED else words.total(laughs)
+    return np.minimum(counts, MOST_LAUGHTER)
 
 
 def _published_laughter(text: str) -> int:
@@ -239,17 +239,17 @@ def _min_max(exchanges: Exchanges, of_texts: FloatArray, variant: Variant) -> Fl
     text = np.concatenate([exchanges.said, exchanges.following[ends]])
     position = np.concatenate([exchanges.position, exchanges.position[ends] + 1])
     conversation = np.concatenate([exchanges.conversation, exchanges.conversation[ends]])
-    found = np.full(exchanges.conversations, 0.0 if variant is Variant.PUBLISHED else np.nan)
+    slopes = np.full(exchanges.conversations, 0.0 if variant is Variant.PUBLISHED else np.nan)
     if len(text):
         s = of_texts[text]
         low, high = (_first(np.lexsort((position, sign * s, conversation)), conversation) for sign in (1, -1))
         of = conversation[low]
-        apart = position[high] - position[low]
+        distance = position[high] - position[low]
         turns = np.bincount(conversation, minlength=exchanges.conversations)[of]
         with np.errstate(invalid="ignore", divide="ignore"):
-            slope = np.where(apart == 0, 0.0, (s[high] - s[low]) / apart)
-        found[of] = np.where(turns > 1, slope, found[of])
-    return found
+            slope = np.where(distance == 0, 0.0, (s[high] - s[low]) / distance)
+        slopes[of] = np.where(turns > 1, slope, slopes[of])
+    return slopes
 
 
 def _first(order: IntArray, groups: IntArray) -> IntArray:
@@ -264,12 +264,12 @@ def _first(order: IntArray, groups: IntArray) -> IntArray:
 
 def _between(exchanges: Exchanges, measure: Callable[..., FloatArray], *, lacking: float) -> FloatArray:
     """Apply a measure of two texts to each message and its reply; `lacking` if undefined."""
-    found = np.full(len(exchanges), np.nan)
+    similarities = np.full(len(exchanges), np.nan)
     there = np.flatnonzero(exchanges.reply != NONE)
     if len(there):
         value = measure(exchanges.said[there], exchanges.reply[there])
-        found[there] = np.where(np.isnan(value), lacking, value)
-    return found
+        similarities[there] = np.where(np.isnan(value), lacking, value)
+    return similarities
 
 
 def _word_coherence(exchanges: Exchanges, words: Cut, encoder: WordVectors, variant: Variant) -> Found:

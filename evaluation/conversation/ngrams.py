@@ -52,11 +52,11 @@ def per_response(texts: Sequence[str], n: int) -> FloatArray:
     Returns:
         (m,) shares in (0, 1] of distinct n-grams among the text's n-grams; NaN for a text without any.
     """
-    found = np.full(len(texts), np.nan)
+    shares = np.full(len(texts), np.nan)
     for row, text in enumerate(texts):
         if of_text := grams(words_of(text), n):
-            found[row] = len(set(of_text)) / len(of_text)
-    return found
+            shares[row] = len(set(of_text)) / len(of_text)
+    return shares
 
 
 def over_corpus(
@@ -82,9 +82,9 @@ def over_corpus(
     if not total:
         return Undefined(f"No response has {n} words."), Undefined(f"No response has {n} words.")
     share = len(holders) / total
-    own = np.array([sum(holders[gram] == 1 for gram in counts) for counts in of_cluster.values()])
+    unique = np.array([sum(holders[gram] == 1 for gram in counts) for counts in of_cluster.values()])
     lengths = np.array([counts.total() for counts in of_cluster.values()])
-    return share, _jackknife(share, len(holders) - own, total - lengths, level)
+    return share, _jackknife(share, len(holders) - unique, total - lengths, level)
 
 
 def _jackknife(share: float, distinct: FloatArray, left: FloatArray, level: float) -> Interval | Undefined:
@@ -166,12 +166,15 @@ def known(conversations: Sequence[Sequence[str]], corpus: Iterable[Sequence[str]
         ValueError: `length` is below 1.
     """
     runs = _runs_of_each(conversations, length)
-    wanted = set().union(*runs)
-    found = {
-        run for turns in corpus for run in _runs([_plain(turn) for turn in turns], length) if run in wanted
+    candidates = set().union(*runs)
+    shared = {
+        run
+        for turns in corpus
+        for run in _runs([_plain(turn) for turn in turns], length)
+        if run in candidates
     }
-    example = min(found, default=())
-    return Known(sum(not run.isdisjoint(found) for run in runs), len(runs), example)
+    example = min(shared, default=())
+    return Known(sum(not run.isdisjoint(shared) for run in runs), len(runs), example)
 
 
 def _runs_of_each(conversations: Sequence[Sequence[str]], length: int) -> list[set[Run]]:
@@ -191,10 +194,10 @@ def _runs(turns: Sequence[str], length: int) -> Iterator[Run]:
 
 def _others(runs: set[Run], having: dict[Run, int]) -> int:
     """Number of other conversations with one of these runs."""
-    found = 0
+    holders = 0
     for run in runs:
-        found |= having[run]
-    return max(0, found.bit_count() - 1)
+        holders |= having[run]
+    return max(0, holders.bit_count() - 1)
 
 
 def _plain(turn: str) -> str:

@@ -122,8 +122,8 @@ class WordRows:
     def of(self, texts: IntArray, length: int) -> Vectors:
         """(n, length, d) vectors of texts that all have `length` words."""
         positions = self.starts[texts, None] + np.arange(length)
-        found: Vectors = self.vectors.take(self.rows.take(positions), axis=0)
-        return found
+        vectors: Vectors = self.vectors.take(self.rows.take(positions), axis=0)
+        return vectors
 
 
 def word_rows(words: Cut, index: Mapping[str, Sequence[int]], vectors: Vectors) -> WordRows:
@@ -163,14 +163,14 @@ def greedy(words: WordRows, first: IntArray, second: IntArray) -> FloatArray:
     """
     lengths = np.linalg.norm(words.vectors, axis=1, keepdims=True)
     of_unit = replace(words, vectors=words.vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
-    found = np.full(len(first), np.nan)
+    similarities = np.full(len(first), np.nan)
     a, b = words.lengths[first], words.lengths[second]
     both = np.flatnonzero((a > 0) & (b > 0))
     # Batches of pairs with equal lengths need no padding.
     for some, m, n in _alike(both, a, b, words.vectors.shape[1]):
         cosine = of_unit.of(first[some], m) @ of_unit.of(second[some], n).transpose(0, 2, 1)  # (p, m, n)
-        found[some] = (cosine.max(axis=2).mean(axis=1) + cosine.max(axis=1).mean(axis=1)) / 2
-    return found
+        similarities[some] = (cosine.max(axis=2).mean(axis=1) + cosine.max(axis=1).mean(axis=1)) / 2
+    return similarities
 
 
 def cosines(vectors: Vectors, first: IntArray, second: IntArray) -> FloatArray:
@@ -192,8 +192,8 @@ def cosines(vectors: Vectors, first: IntArray, second: IntArray) -> FloatArray:
         left, right = vectors.take(first[rows], axis=0), vectors.take(second[rows], axis=0)
         products[rows] = np.einsum("nd,nd->n", left, right)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: FloatArray = products / (lengths[first] * lengths[second])
-    return found
+        similarities: FloatArray = products / (lengths[first] * lengths[second])
+    return similarities
 
 
 def _extreme(vectors: Vectors) -> Vectors:
@@ -204,11 +204,11 @@ def _extreme(vectors: Vectors) -> Vectors:
 
 def _of_each(words: WordRows, reduce: Callable[[Vectors], Vectors]) -> Vectors:
     """(t, d) one vector per text, reduced from its words' vectors; 0 without words."""
-    found = np.zeros((len(words.lengths), words.vectors.shape[1]), np.float32)
+    means = np.zeros((len(words.lengths), words.vectors.shape[1]), np.float32)
     filled = np.flatnonzero(words.lengths)
-    for some, length, _ in _alike(filled, words.lengths, np.zeros_like(words.lengths), found.shape[1]):
-        found[some] = reduce(words.of(some, length))
-    return found
+    for some, length, _ in _alike(filled, words.lengths, np.zeros_like(words.lengths), means.shape[1]):
+        means[some] = reduce(words.of(some, length))
+    return means
 
 
 def _alike(rows: IntArray, a: IntArray, b: IntArray, size: int) -> Iterator[tuple[IntArray, int, int]]:

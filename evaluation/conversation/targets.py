@@ -116,10 +116,10 @@ def _emotions(texts: Sequence[str], encoders: Encoders) -> tuple[Vectors, str]:
         raise EncoderError(f"There is no encoder of emotions: {EXTRA}, or name DeepMoji's folder.")
     if isinstance(encoder, Vader):
         return encoder.shares(texts), f"{encoder.name}: negative, neutral, positive"
-    found = encoder.distribution(texts)
-    if found is None:
+    shares = encoder.distribution(texts)
+    if shares is None:
         raise EncoderError(f"{encoder.name} has no distribution of emotions. Name DeepMoji's folder.")
-    return found, encoder.name
+    return shares, encoder.name
 
 
 def _sentences(texts: Sequence[str], encoders: Encoders, *, by_words: bool) -> tuple[Vectors, str]:

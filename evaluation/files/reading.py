@@ -82,13 +82,16 @@ class Table:
         return values
 
 
-def read_table(path: Path, columns: Sequence[str], may_lack: Sequence[str] = ()) -> Table:
+def read_table(
+    path: Path, columns: Sequence[str], may_lack: Sequence[str] = (), may_be_empty: Sequence[str] = ()
+) -> Table:
     """Read the named columns of a CSV file with a header line (UTF-8, comma).
 
     Args:
         path: the file.
         columns: required columns, with a value in each row.
         may_lack: optional columns; their cells may be empty.
+        may_be_empty: required columns whose cells may be empty.
 
     Raises:
         FileError: no such file, not UTF-8, no header, a missing column, a row with another length than the
@@ -96,26 +99,28 @@ def read_table(path: Path, columns: Sequence[str], may_lack: Sequence[str] = ())
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            return _read(path, csv.reader(file, strict=True), columns, may_lack)
+            return _read(path, csv.reader(file, strict=True), columns, may_lack, may_be_empty)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}. Give the path of a CSV file.") from None
     except UnicodeDecodeError as error:
         raise FileError(f"{path}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
 
 
-def _read(path: Path, reader: "Reader", columns: Sequence[str], may_lack: Sequence[str]) -> Table:
+def _read(
+    path: Path, reader: "Reader", columns: Sequence[str], may_lack: Sequence[str], may_be_empty: Sequence[str]
+) -> Table:
     lines: list[int] = []
     rows: list[list[str]] = []
     try:
         header = [name.strip() for name in next(reader, [])]
-        chosen = [_position(path, header, name) for name in columns]
+        positions = [_position(path, header, name) for name in columns]
         others = [name for name in may_lack if name in header]
-        beside = [_position(path, header, name) for name in others]
+        other_positions = [_position(path, header, name) for name in others]
         start = reader.line_num + 1
         for row in reader:
             if row:
-                cells = _cells(path, start, row, header, chosen)
-                rows.append([*cells, *(row[k].strip() for k in beside)])
+                cells = _cells(path, start, row, header, positions, may_be_empty)
+                rows.append([*cells, *(row[k].strip() for k in other_positions)])
                 lines.append(start)
             start = reader.line_num + 1
     except csv.Error as error:
@@ -131,8 +136,8 @@ def _read(path: Path, reader: "Reader", columns: Sequence[str], may_lack: Sequen
 def _position(path: Path, header: Sequence[str], name: str) -> int:
     if name not in header:
         _refuse_other_separator(path, header)
-        found = ", ".join(filter(None, header)) or "nothing"
-        raise FileError(f"{path}, line 1: there is no column {name}. The header has: {found}.")
+        names = ", ".join(filter(None, header)) or "nothing"
+        raise FileError(f"{path}, line 1: there is no column {name}. The header has: {names}.")
     if header.count(name) > 1:
         raise FileError(
             f"{path}, line 1: {header.count(name)} columns are called {name}. Rename all but one."
@@ -150,16 +155,17 @@ def _refuse_other_separator(path: Path, header: Sequence[str]) -> None:
 
 
 def _cells(
-    path: Path, line: int, row: Sequence[str], header: Sequence[str], chosen: Sequence[int]
-) -> list[str]:
+    path: Path, line: int, row: Sequence[str], header: Sequence[str], positions: Sequence[int],
+    may_be_empty: Sequence[str],
+) -> list[str]:  # fmt: skip
     if len(row) != len(header):
         column = header[min(len(row), len(header) - 1)]
         raise FileError(
             f"{path}, line {line}, column {column}: the row has {len(row)} cells, the header {len(header)}."
         )
-    cells = [row[k].strip() for k in chosen]
-    if "" in cells:
-        column = header[chosen[cells.index("")]]
+    cells = [row[k].strip() for k in positions]
+    empty = (header[k] for k, cell in zip(positions, cells, strict=True) if not cell)
+    for column in (name for name in empty if name not in may_be_empty):
         raise FileError(f"{path}, line {line}, column {column}: empty. Fill it in or leave the row out.")
     return cells
 
@@ -283,7 +289,7 @@ def missing_value_codes(values: Iterable[str]) -> list[str]:
     distinct = sorted(set(values))
     numbers = {value: number for value in distinct if (number := _number(value)) is not None}
     usual = [number for number in numbers.values() if number not in _BELOW | _ABOVE]
-    found = []
+    codes = []
     for value in distinct:
         number = numbers.get(value)
         if number is None:
@@ -293,8 +299,8 @@ def missing_value_codes(values: Iterable[str]) -> list[str]:
                 (number in _BELOW and min(usual) >= 0) or (number in _ABOVE and number > 2 * max(usual))
             )
         if looks:
-            found.append(value)
-    return found
+            codes.append(value)
+    return codes
 
 
 def _number(value: str) -> float | None:

@@ -22,8 +22,8 @@ def figure(value: float, digits: int = 1) -> str:
 
 def signed(value: float, digits: int = 1) -> str:
     """Format a number like `figure`, with a plus sign if it is positive."""
-    shown = figure(value, digits)
-    return f"+{shown}" if not shown.startswith(MINUS) and float(shown) > 0 else shown
+    text = figure(value, digits)
+    return f"+{text}" if not text.startswith(MINUS) and float(text) > 0 else text
 
 
 def p_value(p: float | None) -> str:
@@ -35,8 +35,8 @@ def p_value(p: float | None) -> str:
 
 def p_equals(p: float | None) -> str:
     """Format a p-value for a sentence: p = 0.042, p < 0.001."""
-    shown = p_value(p)
-    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def percent(share: float) -> str:

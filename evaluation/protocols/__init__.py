@@ -168,8 +168,8 @@ def _format_value(value: Fact) -> str:
 def protocols() -> Mapping[str, Protocol]:
     """All protocols with a file here, by key, in the order of the keys."""
     adapter = TypeAdapter(Protocol)
-    found = [adapter.validate_json(path.read_text()) for path in sorted(_FOLDER.glob("*.json"))]
-    return {protocol.key: protocol for protocol in found}
+    all_protocols = [adapter.validate_json(path.read_text()) for path in sorted(_FOLDER.glob("*.json"))]
+    return {protocol.key: protocol for protocol in all_protocols}
 
 
 OWN_DESIGN = Protocol("", "", "", Evaluation.INTERACTIVE, (), (), 0.95, ())

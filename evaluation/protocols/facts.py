@@ -201,13 +201,13 @@ def _named(ask: AskFact) -> str:
     return f"“{title}” {_ABOUT.get(ask.about, '')}".strip()
 
 
-def _how(found: AskFact, ask: AskFact) -> str:
+def _how(other: AskFact, ask: AskFact) -> str:
     """Describe how an ask differs from the paper's; empty if it does not."""
     differences = []
-    if found.moment != ask.moment:
-        here, there = (_MOMENT.get(moment, "of readers") for moment in (found.moment, ask.moment))
+    if other.moment != ask.moment:
+        here, there = (_MOMENT.get(moment, "of readers") for moment in (other.moment, ask.moment))
         differences.append(f"is asked {here} (in the paper, {there})")
-    if found.required != ask.required:
+    if other.required != ask.required:
         words = {True: "must be answered", False: "may be left unanswered"}
-        differences.append(f"{words[found.required]} (in the paper, it {words[ask.required]})")
+        differences.append(f"{words[other.required]} (in the paper, it {words[ask.required]})")
     return " and ".join(differences)

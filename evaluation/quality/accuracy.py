@@ -23,13 +23,13 @@ def is_right(right: Mapping[str, Sequence[object]], answers: Mapping[str, object
             exactly these must be chosen.
         answers: by question, the given answer; absent if it was not asked or not answered.
     """
-    return all(_fits(wanted, answers.get(question)) for question, wanted in right.items() if wanted)
+    return all(_fits(accepted, answers.get(question)) for question, accepted in right.items() if accepted)
 
 
-def _fits(wanted: Sequence[object], given: object) -> bool:
-    if isinstance(given, list):
-        return len(given) == len(wanted) and all(any(is_same(a, b) for b in given) for a in wanted)
-    return any(is_same(each, given) for each in wanted)
+def _fits(accepted: Sequence[object], answer: object) -> bool:
+    if isinstance(answer, list):
+        return len(answer) == len(accepted) and all(any(is_same(a, b) for b in answer) for a in accepted)
+    return any(is_same(each, answer) for each in accepted)
 
 
 def share(right: int, of: int) -> tuple[float, float, float] | Undefined:
@@ -84,26 +84,26 @@ def agreements(rows: Sequence[tuple[str, str, Answers]]) -> dict[str, Agreement]
     judged: dict[str, list[tuple[str, Answers]]] = defaultdict(list)
     for rater, item, answers in rows:
         judged[item].append((rater, answers))
-    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for given in judged.values():
-        for rater, own, others in _of_item(given):
-            found[rater].append((own, others))
-    return {rater: _agreement(np.array(pairs)) for rater, pairs in found.items()}
+    pairs_of: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for judgments in judged.values():
+        for rater, agreement, others in _of_item(judgments):
+            pairs_of[rater].append((agreement, others))
+    return {rater: _agreement(np.array(pairs)) for rater, pairs in pairs_of.items()}
 
 
-def _of_item(given: Sequence[tuple[str, Answers]]) -> Iterator[tuple[str, float, float]]:
+def _of_item(answers: Sequence[tuple[str, Answers]]) -> Iterator[tuple[str, float, float]]:
     """Yield each rater of an item with three or more raters, their agreement, and that of the others."""
-    n = len(given)
+    n = len(answers)
     if n < 3:
         return
     alike = np.zeros((n, n))
     for one in range(n):
         for two in range(one + 1, n):
-            alike[one, two] = alike[two, one] = _alike(given[one][1], given[two][1])
-    own, total = alike.sum(axis=1), alike.sum()
-    for row, (rater, _answers) in enumerate(given):
-        of_others = (total - 2 * own[row]) / ((n - 1) * (n - 2))
-        yield rater, float(own[row] / (n - 1)), float(of_others)
+            alike[one, two] = alike[two, one] = _alike(answers[one][1], answers[two][1])
+    agreeing, total = alike.sum(axis=1), alike.sum()
+    for row, (rater, _answers) in enumerate(answers):
+        of_others = (total - 2 * agreeing[row]) / ((n - 1) * (n - 2))
+        yield rater, float(agreeing[row] / (n - 1)), float(of_others)
 
 
 def _agreement(pairs: FloatArray) -> Agreement:
@@ -118,8 +118,8 @@ def _agreement(pairs: FloatArray) -> Agreement:
 
 def _alike(one: Answers, other: Answers) -> float:
     """Share of questions with equal answers, among those that at least one of the two answered."""
-    asked = one.keys() | other.keys()
-    return sum(one.get(key) == other.get(key) for key in asked) / len(asked) if asked else 1.0
+    keys = one.keys() | other.keys()
+    return sum(one.get(key) == other.get(key) for key in keys) / len(keys) if keys else 1.0
 
 
 def alphas(

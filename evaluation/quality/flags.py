@@ -120,12 +120,12 @@ def flags(work: Mapping[str, Work], thresholds: Thresholds) -> dict[str, list[Fl
         thresholds: thresholds of the study.
     """
     rows = [row for each in work.values() for row in each.judgments if row.occasion == 1]
-    found: dict[str, list[Flag]] = defaultdict(list)
+    by_worker: dict[str, list[Flag]] = defaultdict(list)
     for worker, flag in (*_paces(rows, thresholds), *_peers(rows, thresholds), *_runs(work, thresholds)):
-        found[worker].append(flag)
-    for worker, own in work.items():
-        found[worker] += [*_flags_without_peers(own, thresholds)]
-    return {worker: sorted(of, key=lambda flag: flag.kind) for worker, of in sorted(found.items()) if of}
+        by_worker[worker].append(flag)
+    for worker, work_of in work.items():
+        by_worker[worker] += [*_flags_without_peers(work_of, thresholds)]
+    return {worker: sorted(of, key=lambda flag: flag.kind) for worker, of in sorted(by_worker.items()) if of}
 
 
 def _paces(rows: Sequence[Judgment], limits: Thresholds) -> Iterator[tuple[str, Flag]]:
@@ -163,26 +163,27 @@ def _alphas(rows: Sequence[Judgment], worker: str) -> dict[str, float]:
 def _runs(work: Mapping[str, Work], limits: Thresholds) -> Iterator[tuple[str, Flag]]:
     """Flag runs of equal answers that would be rare among other raters of the same systems."""
     patterns = {
-        worker: [(row.system, _pattern(row)) for row in own.judgments] for worker, own in work.items()
+        worker: [(row.system, _pattern(row)) for row in work_of.judgments] for worker, work_of in work.items()
     }
-    of_all = Counter(each for given in patterns.values() for each in given)
-    of_systems = Counter(system for given in patterns.values() for system, _ in given)
-    for worker, given in patterns.items():
-        run = longest_run([pattern for _, pattern in given])
+    of_all = Counter(each for answers in patterns.values() for each in answers)
+    of_systems = Counter(system for answers in patterns.values() for system, _ in answers)
+    for worker, answers in patterns.items():
+        run = longest_run([pattern for _, pattern in answers])
         if run is None or run.length < FEWEST_RUN:
             continue
-        own, own_systems = Counter(given), Counter(system for system, _ in given)
+        work_of, own_systems = Counter(answers), Counter(system for system, _ in answers)
         left = {system: of_systems[system] - n for system, n in own_systems.items()}
         if min(left.values()) < FEWEST_OF_OTHERS:
             continue
         highest = max(
-            (of_all[system, run.answer] - own[system, run.answer]) / left[system] for system in own_systems
+            (of_all[system, run.answer] - work_of[system, run.answer]) / left[system]
+            for system in own_systems
         )
-        chance = chance_of_run(len(given), run.length, highest)
+        chance = chance_of_run(len(answers), run.length, highest)
         if chance < limits.run_chance:
             keys = [row.key for row in work[worker].judgments[run.start : run.start + run.length]]
-            bits = entropy([pattern for _, pattern in given])
-            figures = {"length": run.length, "answers": len(given), "chance": chance, "bits": bits}
+            bits = entropy([pattern for _, pattern in answers])
+            figures = {"length": run.length, "answers": len(answers), "chance": chance, "bits": bits}
             yield worker, Flag(Kind.RUN, figures, keys)
 
 
@@ -190,22 +191,22 @@ def _pattern(row: Judgment) -> Hashable:
     return tuple(sorted((key, str(answer)) for key, answer in row.answers.items()))
 
 
-def _flags_without_peers(own: Work, limits: Thresholds) -> Iterator[Flag]:
+def _flags_without_peers(work: Work, limits: Thresholds) -> Iterator[Flag]:
     """Flags that need no comparison with other workers."""
-    yield from _unread(own, limits)
-    yield from _repeats(own, limits)
-    yield from _known(own, limits)
-    machine = marked(own.said)
+    yield from _unread(work, limits)
+    yield from _repeats(work, limits)
+    yield from _known(work, limits)
+    machine = marked(work.said)
     if machine.is_sign:
         yield Flag(Kind.MACHINE, {"marked": machine.marked, "messages": machine.messages})
-    typed = pasted(own.typed)
+    typed = pasted(work.typed)
     if typed.is_sign:
         figures = {"pasted": typed.pasted, "messages": typed.messages, "seconds": typed.seconds}
         yield Flag(Kind.PASTED, figures)
 
 
-def _unread(own: Work, limits: Thresholds) -> Iterator[Flag]:
-    timed = [row for row in own.judgments if not np.isnan(row.ms) and row.words]
+def _unread(work: Work, limits: Thresholds) -> Iterator[Flag]:
+    timed = [row for row in work.judgments if not np.isnan(row.ms) and row.words]
     if len(timed) < FEWEST_ANSWERS or not limits.unread_share:
         return
     fast = unread(*np.array([(row.ms, row.words) for row in timed]).T)
@@ -214,17 +215,17 @@ def _unread(own: Work, limits: Thresholds) -> Iterator[Flag]:
         yield Flag(Kind.UNREAD, {"unread": len(fast), "answers": len(timed)}, keys)
 
 
-def _repeats(own: Work, limits: Thresholds) -> Iterator[Flag]:
-    first = {row.item: row for row in own.judgments if row.occasion == 1}
+def _repeats(work: Work, limits: Thresholds) -> Iterator[Flag]:
+    first = {row.item: row for row in work.judgments if row.occasion == 1}
     pairs = [
         (first[row.item], row, question)
-        for row in own.judgments
+        for row in work.judgments
         if row.occasion > 1 and row.item in first
         for question in row.answers.keys() | first[row.item].answers.keys()
     ]
     same = [_near(one.answers.get(question), two.answers.get(question)) for one, two, question in pairs]
-    found = share(sum(same), len(same))
-    if not isinstance(found, Undefined) and found[2] < limits.repeats_least:
+    interval = share(sum(same), len(same))
+    if not isinstance(interval, Undefined) and interval[2] < limits.repeats_least:
         keys = [two.key for (_one, two, _question), alike in zip(pairs, same, strict=True) if not alike]
         yield Flag(Kind.REPEATS, {"same": sum(same), "of": len(same)}, list(dict.fromkeys(keys)))
 
@@ -236,14 +237,16 @@ def _near(one: object, other: object) -> bool:
     return one == other
 
 
-def _known(own: Work, limits: Thresholds) -> Iterator[Flag]:
-    gold = [each for each in own.known if not each.is_check]
-    checks = [each for each in own.known if each.is_check]
+def _known(work: Work, limits: Thresholds) -> Iterator[Flag]:
+    gold = [each for each in work.known if not each.is_check]
+    checks = [each for each in work.known if each.is_check]
     right = sum(each.is_right for each in gold)
-    found = share(right, len(gold))
-    if not isinstance(found, Undefined) and found[2] < limits.gold_least:
+    interval = share(right, len(gold))
+    if not isinstance(interval, Undefined) and interval[2] < limits.gold_least:
         wrong = [each.key for each in gold if not each.is_right]
-        yield Flag(Kind.GOLD, {"right": right, "of": len(gold), "low": found[1], "high": found[2]}, wrong)
+        yield Flag(
+            Kind.GOLD, {"right": right, "of": len(gold), "low": interval[1], "high": interval[2]}, wrong
+        )
     missed = [each.key for each in checks if not each.is_right]
     if len(missed) > limits.attention_misses:
         yield Flag(Kind.ATTENTION, {"missed": len(missed), "of": len(checks)}, missed)

@@ -135,9 +135,9 @@ def paces(
     Returns:
         By rater, the pace and the number of items behind it; raters without a shared timed item are left out.
     """
-    known = ~np.isnan(answer_ms) & (answer_ms > 0)
-    raters, who = coded(np.asarray(rater, dtype=object)[known])
-    code, ms = coded(item[known])[1], answer_ms[known]
+    timed = ~np.isnan(answer_ms) & (answer_ms > 0)
+    raters, who = coded(np.asarray(rater, dtype=object)[timed])
+    code, ms = coded(item[timed])[1], answer_ms[timed]
     ratios: dict[str, list[float]] = {}
     order = np.argsort(code, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):

@@ -147,9 +147,9 @@ def question_set(key: str, declared: Callable[[str], QuestionSet | None] | None 
         UnknownQuestionSetError: no such set; the message suggests the nearest key and lists all
             that come with Turnwise.
     """
-    found = QUESTION_SETS.get(key) or (declared(key) if declared else None)
-    if found is not None:
-        return found
+    questions = QUESTION_SETS.get(key) or (declared(key) if declared else None)
+    if questions is not None:
+        return questions
     near = get_close_matches(key, QUESTION_SETS, n=1)
     suggestion = f" Did you mean '{near[0]}'?" if near else ""
     raise UnknownQuestionSetError(

@@ -25,10 +25,10 @@ def checked(questions: Sequence[Question], answers: Mapping[str, object]) -> dic
         AnswersError: an unknown question, a missing answer, an invalid answer, or an
             answer to a question that is not asked.
     """
-    known = [q.key for q in questions]
+    keys = [q.key for q in questions]
     for key in answers:
-        if key not in known:
-            message = f"“{key}” is not a question of this form. Its questions are: {', '.join(known)}."
+        if key not in keys:
+            message = f"“{key}” is not a question of this form. Its questions are: {', '.join(keys)}."
             raise AnswersError("unknown_question", message, str(key))
     accepted: dict[str, Answer] = {}
     for question in questions:
@@ -46,10 +46,10 @@ def _checked(
         if answer is None or is_same(answer, question.otherwise):
             return question.otherwise
         raise AnswersError("not_asked", _explain_condition(questions, question), question.key)
-    taken = None if answer is None else _value_to_store(question, answer)
-    if taken is None and question.required:
+    value = None if answer is None else _value_to_store(question, answer)
+    if value is None and question.required:
         raise AnswersError("missing_answer", f"Please answer “{question.wording}”", question.key)
-    return taken
+    return value
 
 
 def _value_to_store(question: Question, answer: object) -> Answer | None:
@@ -58,20 +58,20 @@ def _value_to_store(question: Question, answer: object) -> Answer | None:
         return _text(question, answer)
     if question.kind is Kind.SEVERAL:
         return _several(question, answer)
-    found = question.index_of(answer)
-    if found is None:
+    index = question.index_of(answer)
+    if index is None:
         raise _wrong(question, answer)
-    return question.choices[found].value
+    return question.choices[index].value
 
 
 def _several(question: Question, answer: object) -> list[Scalar] | None:
     if not isinstance(answer, list | tuple):
         raise _wrong(question, answer)
     numbers = [question.index_of(each) for each in answer]
-    known = [number for number in numbers if number is not None]
-    if len(known) < len(numbers) or len(set(known)) < len(known):
+    valid = [number for number in numbers if number is not None]
+    if len(valid) < len(numbers) or len(set(valid)) < len(valid):
         raise _wrong(question, answer)
-    return [question.choices[number].value for number in sorted(known)] or None
+    return [question.choices[number].value for number in sorted(valid)] or None
 
 
 def _text(question: Question, answer: object) -> str | None:
@@ -92,8 +92,8 @@ def _text(question: Question, answer: object) -> str | None:
 def _wrong(question: Question, answer: object) -> AnswersError:
     choices = ", ".join(f"“{c.label}”" for c in question.choices)
     how = "any of, each once" if question.kind is Kind.SEVERAL else "one of"
-    shown = cleaned(str(answer), 80)
-    message = f"“{shown}” is not an answer to “{question.wording}” Please choose {how}: {choices}."
+    text = cleaned(str(answer), 80)
+    message = f"“{text}” is not an answer to “{question.wording}” Please choose {how}: {choices}."
     return AnswersError("wrong_value", message, question.key)
 
 

@@ -11,8 +11,9 @@ RESERVED = frozenset(
     ("answer_ms", "answers", "ask", "asks_reason", "bot", "bot_version", "cached_tokens", "completion_tokens",
      "context", "dialogue", "dialogue_ending", "first_seconds", "in_primary_analysis", "item", "judged_in",
      "label_changes", "labelled_at", "latency_ms", "material", "model", "moment", "number", "occasion",
-     "origin", "outcome", "position", "prompt_tokens", "question_set", "rater", "rater_excluded", "reasoning",
-     "reasoning_tokens", "remarks", "response", "shown_ms", "sides_swapped", "study", "subject", "turn")
+     "origin", "outcome", "outcome_before_stop", "position", "prompt_tokens", "question_set",
+     "rater", "rater_excluded", "reasoning", "reasoning_tokens", "remarks", "reply_version", "reply_versions",
+     "response", "shown_ms", "sides_swapped", "study", "subject", "turn")
 )  # fmt: skip
 
 
@@ -167,7 +168,7 @@ def faults_of_example(
 
 
 def faults_of_translations(
-    translations: Mapping[str, Mapping[str, str]], known: Collection[str] | None
+    translations: Mapping[str, Mapping[str, str]], texts_of_set: Collection[str] | None
 ) -> Iterator[DeclarationError]:
     """Problems of translations with the texts of their set; None: those are not valid."""
     for language, texts in translations.items():
@@ -176,7 +177,7 @@ def faults_of_translations(
                 language, "this is not the code of another language.", "Use a code such as zh or pt-BR."
             )
         for english in texts:
-            if known is not None and english not in known:
+            if texts_of_set is not None and english not in texts_of_set:
                 yield DeclarationError(
                     language,
                     f"“{english[:80]}” is not a text of this set.",
@@ -191,5 +192,5 @@ def texts_of(questions: Iterable[Question], examples: Iterable[Example]) -> Iter
         for choice in question.choices:
             yield from filter(None, (choice.label, choice.hint))
     for example in examples:
-        yield from (said for _, said in example.context)
+        yield from (text for _, text in example.context)
         yield from filter(None, (example.response, example.other, example.why))

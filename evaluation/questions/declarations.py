@@ -25,12 +25,12 @@ def shipped_translations() -> Mapping[str, Mapping[str, str]]:
 
 def in_every_language(questions: D) -> D:
     """Add the shipped translations to a set that comes with Turnwise."""
-    own = [*dict.fromkeys(texts_of(questions.questions, questions.examples))]
-    said = {
-        language: {text: texts[text] for text in own if text in texts}
+    texts_of_set = [*dict.fromkeys(texts_of(questions.questions, questions.examples))]
+    complete = {
+        language: {text: texts[text] for text in texts_of_set if text in texts}
         for language, texts in shipped_translations().items()
     }
-    return replace(questions, translations=said)
+    return replace(questions, translations=complete)
 
 
 def example_in(example: Example, language: str) -> Example:
@@ -75,7 +75,7 @@ def _question(question: Question, say: Callable[[str], str]) -> Question:
 def _example(example: Example, say: Callable[[str], str]) -> Example:
     return replace(
         example,
-        context=tuple((speaker, say(said)) for speaker, said in example.context),
+        context=tuple((speaker, say(text)) for speaker, text in example.context),
         response=say(example.response),
         other=say(example.other),
         why=say(example.why),
@@ -93,9 +93,9 @@ class QuestionSet(schema.Declaration):
     def __post_init__(self) -> None:
         self._fill(schema.validated({each.name: getattr(self, each.name) for each in fields(self)}))
 
-    def _fill(self, found: schema.Declaration) -> None:
+    def _fill(self, declaration: schema.Declaration) -> None:
         for each in fields(self):
-            object.__setattr__(self, each.name, getattr(found, each.name))
+            object.__setattr__(self, each.name, getattr(declaration, each.name))
 
     @property
     def main_score(self) -> Score | None:
@@ -126,9 +126,9 @@ class QuestionSet(schema.Declaration):
         Raises:
             DeclarationError: names the field, what is wrong with it, and the cure.
         """
-        found = cls.__new__(cls)
-        found._fill(schema.from_json(declared))
-        return found
+        question_set = cls.__new__(cls)
+        question_set._fill(schema.from_json(declared))
+        return question_set
 
     def answered_questions(self, answers: Mapping[str, Answer]) -> Iterator[tuple[Question, Answer | None]]:
         """Yield each question with its answer; None if it was not asked or not answered."""

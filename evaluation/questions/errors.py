@@ -32,10 +32,10 @@ class DeclarationError(ValueError):
 
 def refuse_with(faults: Iterable[DeclarationError]) -> None:
     """Raise the first of these faults, with the others attached; do nothing if there are none."""
-    found = list(islice(faults, MOST_FAULTS))
-    if found:
-        found[0].also = tuple(found[1:])
-        raise found[0]
+    first_faults = list(islice(faults, MOST_FAULTS))
+    if first_faults:
+        first_faults[0].also = tuple(first_faults[1:])
+        raise first_faults[0]
 
 
 class AnswersError(ValueError):

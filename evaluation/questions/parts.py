@@ -148,9 +148,9 @@ class Condition:
 
     def holds(self, answers: Mapping[str, Answer]) -> bool:
         """True if these answers, by key, meet the condition; of several choices any may meet it."""
-        given = answers.get(self.question)
-        chosen = given if isinstance(given, list) else [given]
-        return any(is_same(value, each) for value in self.any_of for each in chosen)
+        answer = answers.get(self.question)
+        values = answer if isinstance(answer, list) else [answer]
+        return any(is_same(value, each) for value in self.any_of for each in values)
 
 
 def is_same(value: object, other: object) -> bool:
@@ -237,8 +237,8 @@ class Question:
         """A valid answer in words, for messages and tables."""
         if isinstance(answer, list):
             return ", ".join(self.caption_of(each) for each in answer) or "none"
-        found = self.index_of(answer)
-        return str(answer) if found is None else self.choices[found].label
+        index = self.index_of(answer)
+        return str(answer) if index is None else self.choices[index].label
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +288,10 @@ class Score:
 
 def default_scores(questions: Iterable[Question]) -> tuple[Score, ...]:
     """The share of yes, the share of each choice, the mean of numbers; nothing of free text."""
-    asked = list(questions)
-    return tuple(score for question in asked for score in _scores_of(question, alone=len(asked) == 1))
+    all_questions = list(questions)
+    return tuple(
+        score for question in all_questions for score in _scores_of(question, alone=len(all_questions) == 1)
+    )
 
 
 def _scores_of(question: Question, *, alone: bool) -> Iterator[Score]:

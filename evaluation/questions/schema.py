@@ -70,12 +70,12 @@ def _member(name: str, faults: Callable[[T, _Progress], Iterator[DeclarationErro
     def validate(value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> T:
         progress = _progress(info)
         try:
-            found: T = handler(value)
-            refuse_with(faults(found, progress))
+            member: T = handler(value)
+            refuse_with(faults(member, progress))
         except ValueError:
             progress.invalid.add(name)
             raise
-        return found
+        return member
 
     return WrapValidator(validate)
 
@@ -112,13 +112,13 @@ def _with_defaults(scores: tuple[Score, ...], info: ValidationInfo) -> tuple[Sco
     read = _progress(info)
     if scores or "questions" in read.invalid:
         return scores
-    found = default_scores(read.questions.values())
-    if len(found) > MOST_SCORES:
+    defaults = default_scores(read.questions.values())
+    if len(defaults) > MOST_SCORES:
         raise DeclarationError(
-            "", f"{len(found)} follow from the questions; {MOST_SCORES} is the most.", "Declare fewer."
+            "", f"{len(defaults)} follow from the questions; {MOST_SCORES} is the most.", "Declare fewer."
         )
-    read.scores.update((score.key, score) for score in found)
-    return found
+    read.scores.update((score.key, score) for score in defaults)
+    return defaults
 
 
 def _headline(key: str, info: ValidationInfo) -> str:
@@ -137,8 +137,8 @@ def _translations(
 ) -> Mapping[str, Mapping[str, str]]:
     read = _progress(info)
     is_known = not read.invalid & {"questions", "examples"}
-    known = {*checks.texts_of(read.questions.values(), read.examples)} if is_known else None
-    refuse_with(checks.faults_of_translations(translations, known))
+    texts = {*checks.texts_of(read.questions.values(), read.examples)} if is_known else None
+    refuse_with(checks.faults_of_translations(translations, texts))
     return translations
 
 
@@ -262,9 +262,9 @@ def from_json(declared: object) -> Declaration:
     if not isinstance(declared, Mapping):
         raise DeclarationError("declaration", f"{declared!r:.80} is not a JSON object.", "Give an object.")
     fields = dict(declared)
-    found = fields.pop("format", None)
-    if type(found) is not int or found != FORMAT:
-        raise DeclarationError("format", f"{found!r:.80} cannot be read.", f"This version reads {FORMAT}.")
+    version = fields.pop("format", None)
+    if type(version) is not int or version != FORMAT:
+        raise DeclarationError("format", f"{version!r:.80} cannot be read.", f"This version reads {FORMAT}.")
     try:
         readable = {str(name): _cleaned(value) for name, value in fields.items()}
     except RecursionError:

@@ -52,10 +52,10 @@ def has_choice(question: Question, codes: NDArray[np.float64], choice: Scalar) -
         (n,) 1 where the answer is, or has, the choice, else 0; NaN where there is no answer.
     """
     if question.kind is not Kind.SEVERAL:
-        chosen = codes == coded_answer(question, choice)
+        is_chosen = codes == coded_answer(question, choice)
     else:
-        chosen = np.floor(np.nan_to_num(codes) / 2.0 ** _number_of(question, choice)) % 2 == 1
-    return np.where(np.isnan(codes), np.nan, chosen)
+        is_chosen = np.floor(np.nan_to_num(codes) / 2.0 ** _number_of(question, choice)) % 2 == 1
+    return np.where(np.isnan(codes), np.nan, is_chosen)
 
 
 def _number_of(question: Question, value: Scalar) -> int:

@@ -39,10 +39,10 @@ def faults_of(error: ValidationError, schema: Mapping[str, Any]) -> Iterator[Dec
         schema: the JSON schema that it validated, for the names of fields.
     """
     for each in error.errors(include_url=False):
-        where, given = _path(each["loc"]), each["input"]
+        where, value = _path(each["loc"]), each["input"]
         raised = each.get("ctx", {}).get("error")
-        if isinstance(given, DeclarationError):
-            yield DeclarationError(where, given.problem, given.cure)
+        if isinstance(value, DeclarationError):
+            yield DeclarationError(where, value.problem, value.cure)
         elif isinstance(raised, DeclarationError):
             yield from (DeclarationError(_joined(where, of.field), of.problem, of.cure) for of in raised.all)
         elif not _follows(each):
@@ -66,14 +66,14 @@ def _joined(where: str, field: str) -> str:
 
 def _follows(error: ErrorDetails) -> bool:
     """True if a list is reported as too short only because pydantic did not count its invalid members."""
-    given = error["input"]
-    return error["type"] == "too_short" and isinstance(given, list | tuple) and bool(given)
+    value = error["input"]
+    return error["type"] == "too_short" and isinstance(value, list | tuple) and bool(value)
 
 
 def _words(error: ErrorDetails, schema: Mapping[str, Any]) -> tuple[str, str]:
     """The problem and its cure."""
-    kind, given, limit = error["type"], error["input"], error.get("ctx", {})
-    shown = f"“{given[:60]}”" if isinstance(given, str) else f"{given!r:.80}"
+    kind, value, limit = error["type"], error["input"], error.get("ctx", {})
+    quoted = f"“{value[:60]}”" if isinstance(value, str) else f"{value!r:.80}"
     match kind:
         case "missing":
             return "it is missing.", "Add it."
@@ -83,31 +83,31 @@ def _words(error: ErrorDetails, schema: Mapping[str, Any]) -> tuple[str, str]:
             return f"there is no such field.{_nearest(name, names)}", f"Take it out, or use {_listed(names)}."
         case "enum":
             names = re.findall(r"'([^']*)'", limit["expected"])
-            return f"{shown} cannot be chosen.{_nearest(str(given), names)}", f"Use {_listed(names)}."
+            return f"{quoted} cannot be chosen.{_nearest(str(value), names)}", f"Use {_listed(names)}."
         case "string_pattern_mismatch":
-            return _of_pattern(shown, given, limit["pattern"])
+            return _of_pattern(quoted, value, limit["pattern"])
         case "string_too_long":
-            return f"it has {len(given)} characters; {limit['max_length']} is the most.", "Shorten it."
+            return f"it has {len(value)} characters; {limit['max_length']} is the most.", "Shorten it."
         case "too_long":
-            return f"there are {len(given)}; {limit['max_length']} is the most.", "Leave some out."
+            return f"there are {len(value)}; {limit['max_length']} is the most.", "Leave some out."
         case "too_short":
-            return f"there are {len(given)}; {limit['min_length']} is the fewest.", "Add some."
+            return f"there are {len(value)}; {limit['min_length']} is the fewest.", "Add some."
         case "greater_than_equal":
-            return f"{shown} is too small.", f"Write {limit['ge']} or more."
+            return f"{quoted} is too small.", f"Write {limit['ge']} or more."
         case "less_than_equal":
-            return f"{shown} is too large.", f"Write {limit['le']} or less."
-    wanted, cure = _WRONG_TYPE.get(kind, ("", ""))
-    return (f"{shown} is not {wanted}.", cure) if cure else (f"{error['msg']}.", "Correct it.")
+            return f"{quoted} is too large.", f"Write {limit['le']} or less."
+    expected, cure = _WRONG_TYPE.get(kind, ("", ""))
+    return (f"{quoted} is not {expected}.", cure) if cure else (f"{error['msg']}.", "Correct it.")
 
 
-def _of_pattern(shown: str, given: str, pattern: str) -> tuple[str, str]:
+def _of_pattern(quoted: str, value: str, pattern: str) -> tuple[str, str]:
     problem, cure = "it is empty.", "Write what people are to read."
     if pattern == limits.LANGUAGE:
-        problem, cure = f"{shown} is not the code of a language.", "Use a code such as zh or pt-BR."
+        problem, cure = f"{quoted} is not the code of a language.", "Use a code such as zh or pt-BR."
     elif pattern in _BETWEEN:
-        problem = f"{shown} cannot be a key."
+        problem = f"{quoted} cannot be a key."
         cure = f"Use small letters of English, digits and {_BETWEEN[pattern]}, a letter first."
-    return (problem if given.strip() else "it is empty."), cure
+    return (problem if value.strip() else "it is empty."), cure
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
@@ -121,16 +121,16 @@ def _listed(names: Sequence[str]) -> str:
 
 def described(schema: Mapping[str, Any], path: Sequence[str | int]) -> Mapping[str, Any]:
     """Part of a JSON schema for the field with this path, such as `("questions", 1, "wording")`."""
-    found = _target(schema, schema)
+    description = _target(schema, schema)
     for name in path:
         if isinstance(name, str):
-            found = _target(schema, found.get("properties", {}).get(name, {}))
-    return found
+            description = _target(schema, description.get("properties", {}).get(name, {}))
+    return description
 
 
-def _target(schema: Mapping[str, Any], found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _target(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add to a description the properties of its members, or of the part to which it refers."""
-    inner = found.get("items") or next((each for each in found.get("anyOf", ()) if "$ref" in each), None)
-    if inner is None and "$ref" in found:
-        inner = schema["$defs"][found["$ref"].rpartition("/")[2]]
-    return found if inner is None else {**found, "properties": _target(schema, inner).get("properties", {})}
+    inner = part.get("items") or next((each for each in part.get("anyOf", ()) if "$ref" in each), None)
+    if inner is None and "$ref" in part:
+        inner = schema["$defs"][part["$ref"].rpartition("/")[2]]
+    return part if inner is None else {**part, "properties": _target(schema, inner).get("properties", {})}

@@ -122,11 +122,11 @@ def disagreement(ratings: Ratings, metric: Metric | FloatArray = Metric.NOMINAL)
         return missing
     if isinstance(metric, Metric) and len(ratings.values) > MANY_VALUES:
         pairs = pairs_of(ratings, metric)
-        found = Disagreement(pairs.observed, pairs.expected)
+        result = Disagreement(pairs.observed, pairs.expected)
     else:
-        found = _by_tables(ratings, metric)
-    if found.expected:
-        return found
+        result = _by_tables(ratings, metric)
+    if result.expected:
+        return result
     n = np.count_nonzero(ratings.is_pairable[ratings.unit])
     if len(np.unique(ratings.value[ratings.is_pairable[ratings.unit]])) == 1:
         return Undefined(f"All {n} ratings are the same, so agreement cannot be told from chance.")

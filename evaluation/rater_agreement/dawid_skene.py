@@ -68,12 +68,12 @@ def dawid_skene(
     votes = ratings.counts
     total = votes.sum(axis=1, keepdims=True)
     posterior = np.divide(votes, total, out=np.full_like(votes, 1 / votes.shape[1]), where=total > 0)
-    given = _answer_indicators(ratings)
+    indicators = _answer_indicators(ratings)
     change, iterations = np.inf, 0
     while change > tolerance and iterations < most_iterations:
-        prevalence, confusion = _maximise(given, group, posterior, smoothing)
+        prevalence, confusion = _maximise(indicators, group, posterior, smoothing)
         previous = posterior
-        posterior, log_likelihood = _expect(given, group, prevalence, confusion)
+        posterior, log_likelihood = _expect(indicators, group, prevalence, confusion)
         change = float(np.abs(posterior - previous).max())
         iterations += 1
     return TrueAnswers(
@@ -121,23 +121,23 @@ def _answer_indicators(ratings: Ratings) -> "scipy.sparse.csr_array":
 
 
 def _maximise(
-    given: "scipy.sparse.csr_array", group: IntArray, posterior: FloatArray, smoothing: float
+    indicators: "scipy.sparse.csr_array", group: IntArray, posterior: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
     c = posterior.shape[1]
     prevalence = np.column_stack([np.bincount(group, posterior[:, k]) for k in range(c)])
-    confusion = (given.T @ posterior).reshape(-1, c, c).transpose(0, 2, 1) + smoothing
+    confusion = (indicators.T @ posterior).reshape(-1, c, c).transpose(0, 2, 1) + smoothing
     row_sums = confusion.sum(axis=2, keepdims=True)
     confusion = np.divide(confusion, row_sums, out=np.full_like(confusion, 1 / c), where=row_sums > 0)
     return prevalence / prevalence.sum(axis=1, keepdims=True), confusion
 
 
 def _expect(
-    given: "scipy.sparse.csr_array", group: IntArray, prevalence: FloatArray, confusion: FloatArray
+    indicators: "scipy.sparse.csr_array", group: IntArray, prevalence: FloatArray, confusion: FloatArray
 ) -> tuple[FloatArray, float]:
     c = prevalence.shape[1]
     with np.errstate(divide="ignore"):
         log_prevalence, log_confusion = np.log(prevalence), np.log(confusion)
-    log_joint = log_prevalence[group] + given @ log_confusion.transpose(0, 2, 1).reshape(-1, c)
+    log_joint = log_prevalence[group] + indicators @ log_confusion.transpose(0, 2, 1).reshape(-1, c)
     top = log_joint.max(axis=1, keepdims=True)
     weight = np.exp(log_joint - top)
     total = weight.sum(axis=1, keepdims=True)

@@ -71,9 +71,9 @@ def pairs_of(ratings: Ratings, metric: Metric | FloatArray) -> Pairs:
         ratings: with at least one unit of two ratings.
         metric: as in `agreement.krippendorff_alpha`.
     """
-    kept = ratings.is_pairable[ratings.unit]
-    _, unit, size = np.unique(ratings.unit[kept], return_inverse=True, return_counts=True)
-    value, others = ratings.value[kept], (size - 1)[unit]
+    is_pairable = ratings.is_pairable[ratings.unit]
+    _, unit, size = np.unique(ratings.unit[is_pairable], return_inverse=True, return_counts=True)
+    value, others = ratings.value[is_pairable], (size - 1)[unit]
     if not isinstance(metric, Metric):
         within, overall = _by_matrix(unit, value, size, np.asarray(metric, dtype=np.float64))
     elif metric is Metric.NOMINAL:
@@ -87,8 +87,8 @@ def pairs_of(ratings: Ratings, metric: Metric | FloatArray) -> Pairs:
             pull = (size[unit] * position[value] - np.bincount(unit, position[value])[unit]) / others
             pull_overall = len(value) * position[value]
             shifts = (_of_ranks(value, each)[value] for each in (pull, pull_overall))
-            return Pairs(kept, unit, size, within / others, overall, *shifts)
-    return Pairs(kept, unit, size, within / others, overall)
+            return Pairs(is_pairable, unit, size, within / others, overall, *shifts)
+    return Pairs(is_pairable, unit, size, within / others, overall)
 
 
 def largest_distance(ratings: Ratings, metric: Metric | FloatArray) -> float:
@@ -172,12 +172,12 @@ def _ratios_overall(number: FloatArray, counts: IntArray) -> FloatArray:
     The distance is 1 - sech²(d / 2) of the difference d of logarithms. This kernel is smooth, so within boxes
     of width 1 polynomials replace it: Lagrange's through Chebyshev nodes.
     """
-    found: FloatArray = np.full(len(number), counts.sum(), dtype=np.float64)
+    totals: FloatArray = np.full(len(number), counts.sum(), dtype=np.float64)
     zero = number == 0
-    found[zero] = counts.sum() - counts[zero]
+    totals[zero] = counts.sum() - counts[zero]
     log, weight = np.log(number[~zero]), counts[~zero]
     if not len(log):
-        return found
+        return totals
     boxes, box = np.unique(np.floor(log - log[0]).astype(np.int64), return_inverse=True)
     nodes = scipy.special.roots_chebyt(_NODES)[0] / 2
     basis = _lagrange(nodes, log - log[0] - boxes[box] - 0.5)
@@ -188,8 +188,8 @@ def _ratios_overall(number: FloatArray, counts: IntArray) -> FloatArray:
         there = np.flatnonzero(boxes[at] == boxes + step)
         kernel = 1 / np.cosh((nodes[:, None] - nodes - step) / 2) ** 2
         field[there] += moments[at[there]] @ kernel.T
-    found[~zero] = counts.sum() - (basis * field[box]).sum(axis=1)
-    return found
+    totals[~zero] = counts.sum() - (basis * field[box]).sum(axis=1)
+    return totals
 
 
 def _lagrange(nodes: FloatArray, x: FloatArray) -> FloatArray:

@@ -97,18 +97,18 @@ def expected_alpha_of_answers(
         return Undefined("No unit was rated by two raters, so there is nothing to agree on.")
     every = np.concatenate(counted)
     n = len(every)
-    apart = _distances(metric, every.sum(axis=0), values)
-    observed = sum(_differing(unit, apart) / (len(unit) - 1) for unit in counted) / n
-    expected = _differing(every, apart) / (n * (n - 1))
+    distances = _distances(metric, every.sum(axis=0), values)
+    observed = sum(_differing(unit, distances) / (len(unit) - 1) for unit in counted) / n
+    expected = _differing(every, distances) / (n * (n - 1))
     if expected <= 0:
         return Undefined(f"All {n} ratings are the same, so agreement cannot be told from chance.")
     return 1 - observed / expected
 
 
-def _differing(answers: FloatArray, apart: FloatArray) -> float:
+def _differing(answers: FloatArray, distances: FloatArray) -> float:
     """Expected distance summed over ordered pairs of different rows of (m, c) answer distributions."""
     total = answers.sum(axis=0)
-    return float(total @ apart @ total - np.einsum("ic,cd,id->", answers, apart, answers))
+    return float(total @ distances @ total - np.einsum("ic,cd,id->", answers, distances, answers))
 
 
 def _distances(metric: Metric, numbers: FloatArray, values: Sequence[float] | None) -> FloatArray:

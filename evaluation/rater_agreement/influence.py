@@ -57,10 +57,12 @@ def influence(labels: Labels, unit: Unit = Unit.LABEL, *, largest: int | None = 
     everything = _bot_sums(labels, unit)[bot_of]
     with_all, without = score_of_sums(everything)[:, 2], score_of_sums(everything - gone)[:, 2]
     order = np.argsort(-np.abs(with_all - without), kind="stable")  # puts NaN last
-    known = int(np.count_nonzero(~np.isnan(without)))
-    wanted = np.concatenate([order[:known][:largest], order[known:]])
-    named = zip(raters[rater_of[wanted]].tolist(), bots[bot_of[wanted]].tolist(), strict=True)
-    numbers = zip(counts[wanted].tolist(), without[wanted].tolist(), with_all[wanted].tolist(), strict=True)
+    defined = int(np.count_nonzero(~np.isnan(without)))
+    selected = np.concatenate([order[:defined][:largest], order[defined:]])
+    named = zip(raters[rater_of[selected]].tolist(), bots[bot_of[selected]].tolist(), strict=True)
+    numbers = zip(
+        counts[selected].tolist(), without[selected].tolist(), with_all[selected].tolist(), strict=True
+    )
     return [_influence(*names, *values) for names, values in zip(named, numbers, strict=True)]
 
 
@@ -125,11 +127,11 @@ def compare_parties(
     common = (judged[0] & judged[1])[item]
     answer: dict[Hashable, Parties | Undefined] = {}
     for code, bot in enumerate(labels.bots[0].tolist()):
-        chosen = common & (labels.bots[1] == code)
-        if not chosen.any():
+        of_bot = common & (labels.bots[1] == code)
+        if not of_bot.any():
             answer[bot] = Undefined(f"No turn of {bot} was labelled both by its chatter and by a reader.")
             continue
-        answer[bot] = _parties(labels.where(chosen), first_party[chosen], rng, resamples, level)
+        answer[bot] = _parties(labels.where(of_bot), first_party[of_bot], rng, resamples, level)
     return answer
 
 
@@ -159,8 +161,8 @@ def _samples(labels: Labels, is_first: BoolArray) -> tuple[Sample, Sample]:
     """Samples of one bot's SSA by either party; every turn counts once in each."""
     turn = 2 * labels.items[1] + is_first
     values = (labels.sensible.astype(np.float64) + labels.specific) / 2
-    found = samples(is_first, values, labels.dialogue, labels.rater, 1 / np.bincount(turn)[turn])
-    return found[True], found[False]
+    by_party = samples(is_first, values, labels.dialogue, labels.rater, 1 / np.bincount(turn)[turn])
+    return by_party[True], by_party[False]
 
 
 def _item_mean_sums(labels: Labels) -> FloatArray:

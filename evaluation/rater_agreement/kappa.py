@@ -125,10 +125,10 @@ def pairwise_kappas(ratings: Ratings, weights: Weights = "plain") -> list[PairOf
 
 def median_kappa(met: Sequence[PairOfRaters]) -> float | Undefined:
     """Median of the defined kappas."""
-    known = [each.kappa.value for each in met if not isinstance(each.kappa, Undefined)]
-    if not known:
+    defined = [each.kappa.value for each in met if not isinstance(each.kappa, Undefined)]
+    if not defined:
         return Undefined("No two raters judged enough of the same for a kappa of theirs.")
-    return float(np.median(known))
+    return float(np.median(defined))
 
 
 def kappa_interval(

@@ -203,8 +203,8 @@ def _on_scale(values: AnyArray, codes: IntArray, scale: Sequence[Hashable]) -> I
         row = int(np.argmax(outside))
         listed = ", ".join(map(str, scale))
         raise LabelsError(f"'{values[codes[row]]}' is not on the scale {listed}.", "value", row)
-    found: IntArray = positions[codes]
-    return found
+    on_scale: IntArray = positions[codes]
+    return on_scale
 
 
 def _refuse_duplicates(code: IntArray, unit: AnyArray, rater: AnyArray) -> None:

@@ -86,8 +86,8 @@ def alpha(
     rater = ratings.rater[pairs.kept]
     several = len(np.unique(rater)) >= FEWEST_RATERS
     sums = summed(pairs.influence(), cluster, rater if several else None)
-    found, numbers, units = spread(sums), sums.numbers, len(pairs.size)
-    if found is None:
+    variance, numbers, units = spread(sums), sums.numbers, len(pairs.size)
+    if variance is None:
         alone = Undefined(
             "All units belong together; an interval needs 2 that are independent of each other."
         )
@@ -96,13 +96,13 @@ def alpha(
         low = (
             1 - share_unseen(numbers.independent, level) * largest_distance(ratings, metric) / pairs.expected
         )
-        return Alpha(value, Interval(max(low, -1.0), 1.0, level, "exact"), found.over, numbers, units)
-    if found.variance <= 1e-12:
+        return Alpha(value, Interval(max(low, -1.0), 1.0, level, "exact"), variance.over, numbers, units)
+    if variance.variance <= 1e-12:
         alike = Undefined("All clusters or all raters disagree alike, so they do not tell how others would.")
-        return Alpha(value, alike, found.over, numbers, units)
-    half = t(found.freedom, level) * math.sqrt(found.variance) / (1 - value**2)
+        return Alpha(value, alike, variance.over, numbers, units)
+    half = t(variance.freedom, level) * math.sqrt(variance.variance) / (1 - value**2)
     low, high = (math.tanh(math.atanh(value) + step) for step in (-half, half))
-    return Alpha(value, Interval(low, high, level, "fisher t"), found.over, numbers, units)
+    return Alpha(value, Interval(low, high, level, "fisher t"), variance.over, numbers, units)
 
 
 def gwet_ac1(ratings: Ratings) -> float | Undefined:
@@ -208,12 +208,12 @@ def further_coefficients(ratings: Ratings, metric: Metric) -> dict[str, float | 
     """
     if metric is Metric.NOMINAL:
         return {"gwet_ac1": gwet_ac1(ratings)}
-    kept = ratings.is_pairable[ratings.unit]
+    is_pairable = ratings.is_pairable[ratings.unit]
     several = Ratings.from_columns(
-        ratings.unit[kept], ratings.rater[kept], ratings.values[ratings.value][kept]
+        ratings.unit[is_pairable], ratings.rater[is_pairable], ratings.values[ratings.value][is_pairable]
     )
-    found = intraclass(several)
-    return {"icc_2_1": found if isinstance(found, Undefined) else found.agreement}
+    icc = intraclass(several)
+    return {"icc_2_1": icc if isinstance(icc, Undefined) else icc.agreement}
 
 
 def _by_f(rows: float, error: float, k: int, freedom: tuple[int, int], level: float) -> Interval:

@@ -47,21 +47,21 @@ def text_columns(questions: QuestionSet, rows: Sequence[Row]) -> dict[str, AnyAr
 def answer_times(rows: Sequence[Row]) -> FloatArray:
     """(n,) milliseconds from display to answer; NaN if not measured."""
     # Older bundles have no such column.
-    known = (row.get("answer_ms") for row in rows)
-    return np.array([math.nan if each is None else each for each in known], dtype=np.float64)
+    times = (row.get("answer_ms") for row in rows)
+    return np.array([math.nan if each is None else each for each in times], dtype=np.float64)
 
 
 def label_days(rows: Sequence[Row]) -> FloatArray:
     """(n,) day of each label, in UTC days since 1970-01-01; NaN for labels from a file."""
-    known = ["NaT" if row["ask"] is None else row["labelled_at"][: len("2026-01-31")] for row in rows]
-    days = np.array(known, dtype="datetime64[D]")
+    dates = ["NaT" if row["ask"] is None else row["labelled_at"][: len("2026-01-31")] for row in rows]
+    days = np.array(dates, dtype="datetime64[D]")
     return np.where(np.isnat(days), math.nan, days.astype(np.int64))
 
 
 def _answer(question: Question, row: Row) -> Answer | None:
     stored = row[question.key]
-    found: Answer | None = json.loads(stored) if stored and question.kind is Kind.SEVERAL else stored
-    return found
+    answer: Answer | None = json.loads(stored) if stored and question.kind is Kind.SEVERAL else stored
+    return answer
 
 
 WHOLE = "dialogue"
@@ -152,8 +152,8 @@ def _refuse_repeats(judged: Judged, occasion: IntArray | None) -> None:
     code = judged.reply_code * max(len(judged.raters), 1) + judged.rater_code
     if occasion is not None:
         code = code * (int(occasion.max(initial=1)) + 1) + occasion
-    if found := first_repeat(code):
-        first, row = found
+    if repeat := first_repeat(code):
+        first, row = repeat
         raise LabelsError(
             f"rater '{judged.rater[row]}' already labelled reply {judged.reply[row]} of conversation "
             f"{judged.dialogue[row]} of '{judged.bot[row]}'; keep one of the two.",

@@ -74,8 +74,8 @@ def signs(asks: Sequence[Judged], manners: Mapping[str, Manner] | None) -> dict[
     sentences_of: dict[str, list[str]] = {}
     if manners is None:
         return {}
-    for found in (_hasty_answers(asks), *map(_same_answers, asks)):
-        for worker, sentence in found.items():
+    for sentences_by_worker in (_hasty_answers(asks), *map(_same_answers, asks)):
+        for worker, sentence in sentences_by_worker.items():
             sentences_of.setdefault(worker, []).append(sentence)
     for worker, manner in manners.items():
         for sentence in filter(None, (_hasty(manner), _repeating(manner), _crowded(manner))):
@@ -84,7 +84,7 @@ def signs(asks: Sequence[Judged], manners: Mapping[str, Manner] | None) -> dict[
 
 
 def _hasty_answers(asks: Sequence[Judged]) -> dict[str, str]:
-    found, of_asks = {}, dict[str, list[FloatArray]]()
+    sentences, of_asks = {}, dict[str, list[FloatArray]]()
     for judged in asks:
         for worker, rows in _rows_of_raters(judged).items():
             of_asks.setdefault(worker, []).append(judged.answer_ms[rows])
@@ -92,40 +92,40 @@ def _hasty_answers(asks: Sequence[Judged]) -> dict[str, str]:
         times = np.concatenate(each)
         measured = times[~np.isnan(times)]
         if len(times) >= FEWEST_ANSWERS and not len(measured):
-            found[worker] = (
+            sentences[worker] = (
                 f"None of {len(times)} answers says how long it took, as our page always does: a program may "
                 "have given them."
             )
         elif len(measured) >= FEWEST_ANSWERS and (median := float(np.median(measured))) < FASTEST_ANSWER_MS:
-            found[worker] = (
+            sentences[worker] = (
                 f"Half of {len(measured)} answers came within {median / 1000:.1f}\u00a0s of what they judge."
             )
-    return found
+    return sentences
 
 
 def _same_answers(judged: Judged) -> dict[str, str]:
     """Find workers who always answer the same although that is unlikely."""
-    found = {}
+    sentences = {}
     answered = _patterns(judged)
     of_all = Counter(zip(judged.bot_code.tolist(), answered.tolist(), strict=True))
     of_bots = Counter(judged.bot_code.tolist())
     for worker, rows in _rows_of_raters(judged).items():
-        given = answered[rows]
-        if len(rows) < FEWEST_SAME_ANSWERS or (given != given[0]).any():
+        patterns = answered[rows]
+        if len(rows) < FEWEST_SAME_ANSWERS or (patterns != patterns[0]).any():
             continue
-        own = Counter(judged.bot_code[rows].tolist())
-        pattern = int(given[0])
-        same = {bot: of_all[bot, pattern] - times for bot, times in own.items()}
-        others = {bot: of_bots[bot] - times for bot, times in own.items()}
+        counts = Counter(judged.bot_code[rows].tolist())
+        pattern = int(patterns[0])
+        same = {bot: of_all[bot, pattern] - times for bot, times in counts.items()}
+        others = {bot: of_bots[bot] - times for bot, times in counts.items()}
         # Laplace's rule of succession: an answer that no other worker gave is rare, not impossible.
-        chance = math.prod(((same[bot] + 1) / (others[bot] + 2)) ** times for bot, times in own.items())
+        chance = math.prod(((same[bot] + 1) / (others[bot] + 2)) ** times for bot, times in counts.items())
         if sum(others.values()) >= FEWEST_ANSWERS_OF_OTHERS and chance < CHANCE_OF_SAME_ANSWERS:
             share = sum(same.values()) / sum(others.values())
-            found[worker] = (
+            sentences[worker] = (
                 f"All {len(rows)} answers are the same; of the others' answers about the same bots "
                 f"{100 * share:.0f}\u00a0% are."
             )
-    return found
+    return sentences
 
 
 def _patterns(judged: Judged) -> IntArray:
@@ -157,8 +157,8 @@ def _repeating(manner: Manner) -> str:
     enough = max(FEWEST_SAME_MESSAGES, MOST_SAME_MESSAGES * manner.messages + 1e-9)
     if manner.repeated < enough:
         return ""
-    shown = manner.text if len(manner.text) <= 40 else f"{manner.text[:39]}…"
-    return f"{manner.repeated} of {_messages(manner.messages)} are “{shown}”."
+    quoted = manner.text if len(manner.text) <= 40 else f"{manner.text[:39]}…"
+    return f"{manner.repeated} of {_messages(manner.messages)} are “{quoted}”."
 
 
 def _crowded(manner: Manner) -> str:
@@ -177,14 +177,14 @@ Row = Mapping[str, Any]
 def manners_of(
     workers: Sequence[Row],
     conversations: Mapping[str, Row] | None = None,
-    said: Mapping[str, Counter[str]] | None = None,
+    texts: Mapping[str, Counter[str]] | None = None,
 ) -> dict[str, Manner]:
     """Compute the behaviour of each worker.
 
     Args:
         workers: rows of the table `workers`.
         conversations: by id, rows of the table `conversations`.
-        said: by id of a conversation, the texts of its worker with their counts.
+        texts: by id of a conversation, the texts of its worker with their counts.
     """
     # Older bundles have no such column.
     addresses = Counter(row.get("address") for row in workers)
@@ -194,15 +194,15 @@ def manners_of(
             of_worker.setdefault(row["worker"], []).append(row)
     return {
         row["rater"]: _manner(
-            of_worker.get(row["rater"], []), said or {}, addresses[at] if (at := row.get("address")) else 0
+            of_worker.get(row["rater"], []), texts or {}, addresses[at] if (at := row.get("address")) else 0
         )
         for row in workers
     }
 
 
-def _manner(conversations: Iterable[Row], said: Mapping[str, Counter[str]], at_address: int) -> Manner:
+def _manner(conversations: Iterable[Row], texts_of: Mapping[str, Counter[str]], at_address: int) -> Manner:
     took = [_time(row["ended_at"]) - _time(row["started_at"]) for row in conversations]
-    texts: Counter[str] = sum((said[row["dialogue"]] for row in conversations), Counter())
+    texts: Counter[str] = sum((texts_of[row["dialogue"]] for row in conversations), Counter())
     (text, repeated) = texts.most_common(1)[0] if texts else ("", 0)
     seconds = sum(each.total_seconds() for each in took) if took else None
     return Manner(texts.total(), repeated, text, seconds, at_address)

@@ -96,23 +96,23 @@ class BatteryJudgments:
     is_filler: BoolArray
 
 
-def propose_exclusions(rules: Rules, questions: QuestionSet, given: BatteryJudgments) -> dict[str, str]:
+def propose_exclusions(rules: Rules, questions: QuestionSet, judgments: BatteryJudgments) -> dict[str, str]:
     """Apply the declared rules.
 
     Args:
         rules: the declared rules.
         questions: the question set.
-        given: all judgments with their role in the battery.
+        judgments: all judgments with their role in the battery.
 
     Returns:
         By worker proposed for exclusion, the reason with its numbers, in a sentence.
     """
-    rules, found = rules.of(questions), dict[str, str]()
-    for code, worker in enumerate(given.judged.raters):
-        rows = np.flatnonzero(given.judged.rater_code == code)
-        if reason := " ".join(_broken(rules, questions, given, rows)):
-            found[worker] = reason
-    return found
+    rules, reasons = rules.of(questions), dict[str, str]()
+    for code, worker in enumerate(judgments.judged.raters):
+        rows = np.flatnonzero(judgments.judged.rater_code == code)
+        if reason := " ".join(_broken(rules, questions, judgments, rows)):
+            reasons[worker] = reason
+    return reasons
 
 
 def rated(questions: QuestionSet) -> list[str]:
@@ -120,93 +120,101 @@ def rated(questions: QuestionSet) -> list[str]:
     return [question.key for question in questions.questions if question.has_mean]
 
 
-def _broken(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
-    yield from _repeats(rules, questions, given, rows)
-    yield from _spread(rules, questions, given, rows)
-    yield from _haste(rules, given, rows)
-    yield from _fillers(rules, questions, given, rows)
+def _broken(
+    rules: Rules, questions: QuestionSet, judgments: BatteryJudgments, rows: IntArray
+) -> Iterator[str]:
+    yield from _repeats(rules, questions, judgments, rows)
+    yield from _spread(rules, questions, judgments, rows)
+    yield from _haste(rules, judgments, rows)
+    yield from _fillers(rules, questions, judgments, rows)
 
 
-def _repeats(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
+def _repeats(
+    rules: Rules, questions: QuestionSet, judgments: BatteryJudgments, rows: IntArray
+) -> Iterator[str]:
     if rules.repeat_points is None:
         return
-    gaps = np.array(list(repeat_gaps(questions, given, rows).values()))
+    gaps = np.array(list(repeat_gaps(questions, judgments, rows).values()))
     for repeat in range(gaps.shape[1] if len(gaps) else 0):
-        apart = gaps[:, repeat] > rules.repeat_points
-        if apart.sum() >= rules.repeat_questions:
+        differs = gaps[:, repeat] > rules.repeat_points
+        if differs.sum() >= rules.repeat_questions:
             yield (
-                f"Judged the same thing twice, and {int(apart.sum())} of {len(gaps)} answers are more than "
+                f"Judged the same thing twice, and {int(differs.sum())} of {len(gaps)} answers are more than "
                 f"{_points(rules.repeat_points)} apart (at most {np.nanmax(gaps[:, repeat]):g})."
             )
             return
 
 
-def repeat_gaps(questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> dict[str, FloatArray]:
+def repeat_gaps(questions: QuestionSet, judgments: BatteryJudgments, rows: IntArray) -> dict[str, FloatArray]:
     """Compute the differences of a worker's answers about repeated items, by rating.
 
     Args:
         questions: the question set; only ratings count.
-        given: all judgments.
+        judgments: all judgments.
         rows: (r,) indices of the worker's judgments.
 
     Returns:
         By key, (t,) points, at least 0, for t repeated items; NaN if one answer is missing.
     """
-    first, second = repeat_rows(given, rows)
-    answers = given.judged.answers
+    first, second = repeat_rows(judgments, rows)
+    answers = judgments.judged.answers
     return {key: np.abs(answers[key][first] - answers[key][second]) for key in rated(questions)}
 
 
-def repeat_rows(given: BatteryJudgments, rows: IntArray) -> tuple[IntArray, IntArray]:
+def repeat_rows(judgments: BatteryJudgments, rows: IntArray) -> tuple[IntArray, IntArray]:
     """Find the pairs of judgments of repeated items.
 
     Args:
-        given: all judgments.
+        judgments: all judgments.
         rows: (m,) indices of the judgments to search.
 
     Returns:
         Rows of the first and of the second judgment of each repeated item, (p,) each, in the same order.
     """
-    judged = given.judged
+    judged = judgments.judged
     named = {
         (judged.rater_code[row], judged.reply_code[row]): row
         for row in rows.tolist()
-        if given.occasion[row] == 1
+        if judgments.occasion[row] == 1
     }
     repeats = [
         (named[key], row)
         for row in rows.tolist()
-        if given.occasion[row] == 2 and (key := (judged.rater_code[row], judged.reply_code[row])) in named
+        if judgments.occasion[row] == 2 and (key := (judged.rater_code[row], judged.reply_code[row])) in named
     ]
     pairs = np.array(repeats, dtype=np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 
 
-def _spread(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
+def _spread(
+    rules: Rules, questions: QuestionSet, judgments: BatteryJudgments, rows: IntArray
+) -> Iterator[str]:
     if rules.least_spread is None:
         return
-    total = np.sum([given.judged.answers[key][rows] for key in rated(questions)], axis=0)
-    known = _known(np.asarray(total, dtype=np.float64))
-    if len(known) >= FEWEST and (deviation := float(known.std(ddof=1))) < rules.least_spread:
+    total = np.sum([judgments.judged.answers[key][rows] for key in rated(questions)], axis=0)
+    sums = _known(np.asarray(total, dtype=np.float64))
+    if len(sums) >= FEWEST and (deviation := float(sums.std(ddof=1))) < rules.least_spread:
         yield (
-            f"The sums of the ratings have a standard deviation of {deviation:.2f} over {len(known)} "
+            f"The sums of the ratings have a standard deviation of {deviation:.2f} over {len(sums)} "
             f"judgments, below {rules.least_spread:g}."
         )
 
 
-def _haste(rules: Rules, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
+def _haste(rules: Rules, judgments: BatteryJudgments, rows: IntArray) -> Iterator[str]:
     if rules.least_seconds is None:
         return
-    times = _known(given.judged.answer_ms[rows]) / 1000
+    times = _known(judgments.judged.answer_ms[rows]) / 1000
     if len(times) >= FEWEST and (median := float(np.median(times))) < rules.least_seconds:
         took, least = with_unit(f"{median:.1f}", "s"), with_unit(f"{rules.least_seconds:g}", "s")
         yield f"The median of {len(times)} answers came after {took}, below {least}."
 
 
-def _fillers(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows: IntArray) -> Iterator[str]:
+def _fillers(
+    rules: Rules, questions: QuestionSet, judgments: BatteryJudgments, rows: IntArray
+) -> Iterator[str]:
     if not rules.filler_question or rules.filler_least is None:
         return
-    answers = _known(given.judged.answers[rules.filler_question][rows[given.is_filler[rows]]])
+    answers = _known(judgments.judged.answers[rules.filler_question][rows[judgments.is_filler[rows]]])
     wrong = int((answers < rules.filler_least).sum())
     if wrong > rules.filler_misses:
         wording = questions.question(rules.filler_question).wording
@@ -217,8 +225,8 @@ def _fillers(rules: Rules, questions: QuestionSet, given: BatteryJudgments, rows
 
 
 def _known(values: AnyArray) -> FloatArray:
-    kept: FloatArray = values[~np.isnan(values)]
-    return kept
+    defined: FloatArray = values[~np.isnan(values)]
+    return defined
 
 
 def _points(number: float) -> str:

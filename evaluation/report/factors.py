@@ -29,13 +29,13 @@ def normalised_figures(questions: QuestionSet, judged: Judged, terms: Terms) -> 
     if not questions.scores or any(score.is_percent for score in questions.scores):
         return None
     columns = [_in_deviations(questions, score, judged) for score in questions.scores]
-    known = ~np.isnan(columns[0])
+    defined = ~np.isnan(columns[0])
     by_bot = [_means(of_bots(judged, values), terms) for values in columns]
     return {
         "fewest": FEWEST,
-        "raters": len(set(judged.rater[known].tolist())),
+        "raters": len(set(judged.rater[defined].tolist())),
         "of": len(judged.raters),
-        "ratings": int(known.sum()),
+        "ratings": int(defined.sum()),
         "bots": [
             {"bot": bot, "cells": [cells.get(bot, {"value": None}) for cells in by_bot]}
             for bot in judged.bots
@@ -77,7 +77,7 @@ def _of_score(
     questions: QuestionSet, score: Score, judged: Judged, levels: Mapping[str, AnyArray], terms: Terms
 ) -> dict[str, Any]:
     values = score.factor * score_values(questions, score, judged.answers)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "key": score.key,
         "title": score.title,
         "means": [
@@ -89,7 +89,7 @@ def _of_score(
     }
     if not score.is_percent:
         in_deviations = _in_deviations(questions, score, judged)
-        found["normalised"] = {
+        figures["normalised"] = {
             "means": [
                 {"facet": name, "level": level, "cell": cell}
                 for name, column in levels.items()
@@ -97,7 +97,7 @@ def _of_score(
             ],
             "anova": _table(in_deviations, judged, levels),
         }
-    return found
+    return figures
 
 
 def _of_levels(
@@ -116,12 +116,12 @@ def _means(samples: Mapping[str, Sample], terms: Terms) -> dict[str, dict[str, A
     return {name: _cell(mean(s, low=None, high=None, level=terms.level)) for name, s in samples.items()}
 
 
-def _cell(found: Estimate | Undefined) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"value": None, "undefined": found.reason}
-    if isinstance(found.interval, Undefined):
-        return {"value": found.value, "undefined": found.interval.reason}
-    return {"value": found.value, "low": found.interval.low, "high": found.interval.high}
+def _cell(estimate: Estimate | Undefined) -> dict[str, Any]:
+    if isinstance(estimate, Undefined):
+        return {"value": None, "undefined": estimate.reason}
+    if isinstance(estimate.interval, Undefined):
+        return {"value": estimate.value, "undefined": estimate.interval.reason}
+    return {"value": estimate.value, "low": estimate.interval.low, "high": estimate.interval.high}
 
 
 # --- analysis of variance ----------------------------------------------------------------------------
@@ -129,19 +129,19 @@ def _cell(found: Estimate | Undefined) -> dict[str, Any]:
 
 def _table(values: FloatArray, judged: Judged, levels: Mapping[str, AnyArray]) -> dict[str, Any]:
     """Variance table over conversations, each with its mean value."""
-    known = ~np.isnan(values)
-    of = coded(judged.dialogue[known])[1] if known.any() else np.empty(0, np.int64)
-    _, bot = coded(judged.bot[known]) if known.any() else (None, of)
+    defined = ~np.isnan(values)
+    of = coded(judged.dialogue[defined])[1] if defined.any() else np.empty(0, np.int64)
+    _, bot = coded(judged.bot[defined]) if defined.any() else (None, of)
     cell = of * (int(bot.max(initial=0)) + 1) + bot
     _, first, unit, counts = np.unique(cell, return_index=True, return_inverse=True, return_counts=True)
-    means = np.bincount(unit, values[known], len(first)) / counts if len(first) else np.empty(0)
-    found = anova(means, {name: column[known][first] for name, column in levels.items()})
-    if isinstance(found, Undefined):
-        return {"undefined": found.reason}
-    return _stored(found)
+    means = np.bincount(unit, values[defined], len(first)) / counts if len(first) else np.empty(0)
+    result = anova(means, {name: column[defined][first] for name, column in levels.items()})
+    if isinstance(result, Undefined):
+        return {"undefined": result.reason}
+    return _stored(result)
 
 
-def _stored(found: Anova) -> dict[str, Any]:
+def _stored(result: Anova) -> dict[str, Any]:
     return {
         "terms": [
             {
@@ -150,16 +150,16 @@ def _stored(found: Anova) -> dict[str, Any]:
                 "second": _squares(term.second),
                 "third": _squares(term.third),
             }
-            for term in found.terms
+            for term in result.terms
         ],
-        "error": _exact(found.error),
-        "error_freedom": found.error_freedom,
-        "scores": found.scores,
+        "error": _exact(result.error),
+        "error_freedom": result.error_freedom,
+        "scores": result.scores,
     }
 
 
-def _squares(found: Squares) -> dict[str, float]:
-    return {"sum": _exact(found.sum), "f": _exact(found.f), "p": _exact(found.p)}
+def _squares(squares: Squares) -> dict[str, float]:
+    return {"sum": _exact(squares.sum), "f": _exact(squares.f), "p": _exact(squares.p)}
 
 
 def _exact(number: float) -> float:
@@ -186,25 +186,25 @@ def leanings(
         reason; `labels`, the number of judgments; `is_beyond_chance`, true if 50 % is outside the interval.
     """
     named = outcome < 2
-    found = {"shown_first": (named, outcome == swapped)}
+    outcomes = {"shown_first": (named, outcome == swapped)}
     if words is not None:
         first, second = words.T
-        found["longer"] = (named & (first != second), outcome == (second > first))
+        outcomes["longer"] = (named & (first != second), outcome == (second > first))
     codes, raters = coded(judged.dialogue)[1], judged.rater_code
     return [
-        {"to": what} | _share(Sample(preferred[kept].astype(np.float64), codes[kept], raters[kept]), terms)
-        for what, (kept, preferred) in found.items()
+        {"to": what} | _share(Sample(preferred[rows].astype(np.float64), codes[rows], raters[rows]), terms)
+        for what, (rows, preferred) in outcomes.items()
     ]
 
 
 def _share(sample: Sample, terms: Terms) -> dict[str, Any]:
-    found = mean(sample, level=terms.level, nouns=terms.nouns)
-    shown: dict[str, Any] = {"labels": len(sample), "is_beyond_chance": False}
-    if isinstance(found, Undefined):
-        return shown | {"value": None, "undefined": found.reason}
-    shown["value"] = 100 * found.value
-    if isinstance(found.interval, Undefined):
-        return shown | {"undefined": found.interval.reason}
-    ends = found.interval.scaled(100)
+    estimate = mean(sample, level=terms.level, nouns=terms.nouns)
+    cell: dict[str, Any] = {"labels": len(sample), "is_beyond_chance": False}
+    if isinstance(estimate, Undefined):
+        return cell | {"value": None, "undefined": estimate.reason}
+    cell["value"] = 100 * estimate.value
+    if isinstance(estimate.interval, Undefined):
+        return cell | {"undefined": estimate.interval.reason}
+    ends = estimate.interval.scaled(100)
     beyond = not ends.low <= 50 <= ends.high
-    return shown | {"low": ends.low, "high": ends.high, "is_beyond_chance": beyond}
+    return cell | {"low": ends.low, "high": ends.high, "is_beyond_chance": beyond}

@@ -77,8 +77,8 @@ def study_figures(
     plan = plan or AnalysisPlan()
     counted = judged.where(plan.counted(judged))
 
-    def scored(kept: BoolArray) -> dict[str, Any]:
-        of = judged.where(kept)
+    def scored(rows: BoolArray) -> dict[str, Any]:
+        of = judged.where(rows)
         by_reply = scores_by_reply(questions, of, terms)
         return {**scored_figures(questions, of, terms), "by_reply": by_reply}
 
@@ -155,20 +155,20 @@ def texts(questions: QuestionSet, judged: Judged) -> list[dict[str, Any]]:
     return [_texts(question, judged, judged.texts[question.key]) for question in text_questions(questions)]
 
 
-def _texts(question: Question, judged: Judged, given: np.ndarray[Any, np.dtype[Any]]) -> dict[str, Any]:
-    rows = [row for row, text in enumerate(given.tolist()) if text is not None]
+def _texts(question: Question, judged: Judged, texts: np.ndarray[Any, np.dtype[Any]]) -> dict[str, Any]:
+    rows = [row for row, text in enumerate(texts.tolist()) if text is not None]
     return {
         "question": question.wording,
         "answers": len(rows),
         "first": [
-            {"bot": str(judged.bot[row]), "rater": str(judged.rater[row]), "text": given[row]}
+            {"bot": str(judged.bot[row]), "rater": str(judged.rater[row]), "text": texts[row]}
             for row in rows[:MOST_TEXTS]
         ],
     }
 
 
 def scores_without_flagged(
-    questions: QuestionSet, judged: Judged, found: Mapping[str, str], terms: Terms = TERMS
+    questions: QuestionSet, judged: Judged, flagged: Mapping[str, str], terms: Terms = TERMS
 ) -> dict[str, Any] | None:
     """Compute the scores of an ask without workers with signs of carelessness or fraud, and list the signs.
 
@@ -177,17 +177,17 @@ def scores_without_flagged(
     Args:
         questions: the question set.
         judged: the labels.
-        found: by worker, their signs in all asks of the study, from `signs`.
+        flagged: by worker, their signs in all asks of the study, from `signs`.
         terms: level of the intervals, and nouns.
     """
-    if not found:
+    if not flagged:
         return None
-    kept = judged.where(~judged.by(found))
+    unflagged = judged.where(~judged.by(flagged))
     labels = judged.labels_of_raters
     return {
         "workers": [
             {"worker": worker, "reason": reason, "labels": labels.get(worker, 0)}
-            for worker, reason in found.items()
+            for worker, reason in flagged.items()
         ],
-        "bots": bot_scores(questions, kept, terms),
+        "bots": bot_scores(questions, unflagged, terms),
     }

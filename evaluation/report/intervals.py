@@ -45,8 +45,8 @@ def of_bots(judged: Judged, values: FloatArray, *, single_raters: bool = True) -
         single_raters: true if a value is of one rater, false for majorities.
     """
     raters = judged.rater_code if single_raters else None
-    found = samples(judged.bot_code, values, judged.dialogue, raters)
-    return {judged.bots[int(code)]: sample for code, sample in found.items()}  # type: ignore[call-overload]
+    by_code = samples(judged.bot_code, values, judged.dialogue, raters)
+    return {judged.bots[int(code)]: sample for code, sample in by_code.items()}  # type: ignore[call-overload]
 
 
 def cells(
@@ -77,18 +77,18 @@ def score_cells(
     return cells(questions, score, of_bots(judged, score_values(questions, score, judged.answers)), terms)
 
 
-def _cell(score: Score, found: Estimate | Undefined, terms: Terms) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"value": None, "undefined": found.reason}
-    shown: dict[str, Any] = {"value": score.factor * found.value}
-    if isinstance(found.interval, Undefined):
-        return shown | {"undefined": found.interval.reason}
-    ends = found.interval.scaled(score.factor)
-    return shown | {
+def _cell(score: Score, estimate: Estimate | Undefined, terms: Terms) -> dict[str, Any]:
+    if isinstance(estimate, Undefined):
+        return {"value": None, "undefined": estimate.reason}
+    cell: dict[str, Any] = {"value": score.factor * estimate.value}
+    if isinstance(estimate.interval, Undefined):
+        return cell | {"undefined": estimate.interval.reason}
+    ends = estimate.interval.scaled(score.factor)
+    return cell | {
         "low": ends.low,
         "high": ends.high,
         "method": ends.method,
-        "rests_on": found.describe_interval(terms.nouns),
+        "rests_on": estimate.describe_interval(terms.nouns),
     }
 
 
@@ -106,8 +106,8 @@ def compared(questions: QuestionSet, score: Score, judged: Judged, terms: Terms)
     """
     low, high = bounds(questions, score)
     of_systems = of_bots(judged, score_values(questions, score, judged.answers))
-    found = differences(of_systems, low=low, high=high, level=terms.level, nouns=terms.nouns)  # type: ignore[arg-type]
-    beside = odds_ratios(of_systems, found, level=terms.level)  # type: ignore[arg-type]
+    pairs = differences(of_systems, low=low, high=high, level=terms.level, nouns=terms.nouns)  # type: ignore[arg-type]
+    ratios = odds_ratios(of_systems, pairs, level=terms.level)  # type: ignore[arg-type]
     stored = [
         {
             "score": score.key,
@@ -116,37 +116,37 @@ def compared(questions: QuestionSet, score: Score, judged: Judged, terms: Terms)
             **(equivalence(each, score.factor, terms) if score == questions.main_score else {}),
             "mixed": _mixed(ratio),
         }
-        for each, ratio in zip(found, beside, strict=True)
+        for each, ratio in zip(pairs, ratios, strict=True)
     ]
     return sorted(stored, key=lambda each: -abs(each["difference"]))
 
 
-def _stored(found: Difference, score: Score, terms: Terms) -> dict[str, Any]:
-    more, within = further_needed(found), found.equal_within
+def _stored(difference: Difference, score: Score, terms: Terms) -> dict[str, Any]:
+    more, within = further_needed(difference), difference.equal_within
     stored: dict[str, Any] = {
-        "first": found.first,
-        "second": found.second,
-        "words": found.sentence(terms.nouns),
-        "rests_on": found.describe_basis(terms.nouns),
-        "difference": score.factor * found.difference,
-        "p": None if isinstance(found.p, Undefined) else found.p,
-        "p_holm": None if isinstance(found.p_holm, Undefined) else found.p_holm,
-        "odds_ratio": None if isinstance(found.odds_ratio, Undefined) else found.odds_ratio,
-        "effect": None if isinstance(found.effect, Undefined) else found.effect,
+        "first": difference.first,
+        "second": difference.second,
+        "words": difference.sentence(terms.nouns),
+        "rests_on": difference.describe_basis(terms.nouns),
+        "difference": score.factor * difference.difference,
+        "p": None if isinstance(difference.p, Undefined) else difference.p,
+        "p_holm": None if isinstance(difference.p_holm, Undefined) else difference.p_holm,
+        "odds_ratio": None if isinstance(difference.odds_ratio, Undefined) else difference.odds_ratio,
+        "effect": None if isinstance(difference.effect, Undefined) else difference.effect,
         "equal_within": None if isinstance(within, Undefined) else score.factor * within,
         "more": None if isinstance(more, Undefined) else more,
     }
-    if not isinstance(found.interval, Undefined):
-        ends = found.interval.scaled(score.factor)
+    if not isinstance(difference.interval, Undefined):
+        ends = difference.interval.scaled(score.factor)
         stored |= {"low": ends.low, "high": ends.high, "method": ends.method}
     return stored
 
 
-def equivalence(found: Difference, factor: float, terms: Terms) -> dict[str, Any]:
+def equivalence(difference: Difference, factor: float, terms: Terms) -> dict[str, Any]:
     """Test the equivalence of two systems within the declared margin; empty without a margin.
 
     Args:
-        found: the difference of the two systems.
+        difference: the difference of the two systems.
         factor: factor from a difference to its shown value.
         terms: settings with the margin.
 
@@ -156,17 +156,17 @@ def equivalence(found: Difference, factor: float, terms: Terms) -> dict[str, Any
     """
     if terms.margin is None:
         return {}
-    p = found.equivalence(terms.margin / factor)
+    p = difference.equivalence(terms.margin / factor)
     if isinstance(p, Undefined):
         return {"margin": terms.margin, "p_equivalent": None, "equivalent": False}
     return {"margin": terms.margin, "p_equivalent": p, "equivalent": p < 1 - terms.level}
 
 
-def _mixed(found: OddsRatio | Undefined) -> dict[str, Any]:
+def _mixed(ratio: OddsRatio | Undefined) -> dict[str, Any]:
     """Odds ratio of the mixed model, to the four digits to which the maximum is found."""
-    if isinstance(found, Undefined):
-        return {"undefined": found.reason}
-    values = {"odds_ratio": found.ratio, "low": found.interval.low, "high": found.interval.high, "p": found.p}
+    if isinstance(ratio, Undefined):
+        return {"undefined": ratio.reason}
+    values = {"odds_ratio": ratio.ratio, "low": ratio.interval.low, "high": ratio.interval.high, "p": ratio.p}
     return {name: float(f"{value:.4g}") for name, value in values.items()}
 
 
@@ -179,13 +179,13 @@ def alpha_cell(ratings: Ratings, metric: Metric, clusters: IntArray, terms: Term
         clusters: (units,) the conversation or context of each unit.
         terms: level of the interval, and nouns.
     """
-    found = alpha(ratings, metric, clusters=clusters, level=terms.level)
-    if isinstance(found, Undefined):
-        return {"undefined": found.reason}
-    if isinstance(found.interval, Undefined):
-        return {"alpha": found.value, "no_interval": found.interval.reason}
-    ends = {"low": found.interval.low, "high": found.interval.high, "method": found.interval.method}
-    return {"alpha": found.value, "rests_on": found.describe_interval(terms.nouns), **ends}
+    result = alpha(ratings, metric, clusters=clusters, level=terms.level)
+    if isinstance(result, Undefined):
+        return {"undefined": result.reason}
+    if isinstance(result.interval, Undefined):
+        return {"alpha": result.value, "no_interval": result.interval.reason}
+    ends = {"low": result.interval.low, "high": result.interval.high, "method": result.interval.method}
+    return {"alpha": result.value, "rests_on": result.describe_interval(terms.nouns), **ends}
 
 
 def method(terms: Terms) -> str:

@@ -131,17 +131,17 @@ class Judged:
 
     def where(self, keep: BoolArray | IntArray) -> "Judged":
         """Select rows by a mask (n,) or by indices."""
-        chosen = replace(
+        selected = replace(
             self,
             **{name: getattr(self, name)[keep] for name in _COLUMNS},
             answers={key: values[keep] for key, values in self.answers.items()},
             texts={key: values[keep] for key, values in self.texts.items()},
             day=None if self.day is None else self.day[keep],
         )
-        chosen.__dict__.update(
+        selected.__dict__.update(
             {name: recode_rows(getattr(self, name), keep) for name in ("_bots", "_raters")}
         )
-        return chosen
+        return selected
 
     @cached_property
     def _rows_of_bots(self) -> dict[str, IntArray]:
@@ -213,7 +213,9 @@ class AnalysisPlan:
         """
         labels = judged.labels_of_raters
         other = self.primary.other
-        beside = {"analysis": other.value, **figures(self.counted(judged, other))} if self.excluded else None
+        other_figures = (
+            {"analysis": other.value, **figures(self.counted(judged, other))} if self.excluded else None
+        )
         return {
             **figures(self.counted(judged)),
             "primary": self.primary.value,
@@ -222,7 +224,7 @@ class AnalysisPlan:
                 {"worker": worker, "reason": self.excluded[worker], "labels": labels.get(worker, 0)}
                 for worker in sorted(self.excluded)
             ],
-            "other": beside,
+            "other": other_figures,
         }
 
     def parts(self, result: dict[str, Any], judged: Judged) -> Iterator[tuple[dict[str, Any], Judged]]:
@@ -243,8 +245,8 @@ def of_all(result: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def figures_of(result: Mapping[str, Any], analysis: Analysis) -> Mapping[str, Any] | None:
     """Figures of one analysis in a stored report; None for the other one without excluded workers."""
-    found: Mapping[str, Any] | None = result if result["primary"] == analysis else result["other"]
-    return found
+    figures: Mapping[str, Any] | None = result if result["primary"] == analysis else result["other"]
+    return figures
 
 
 def other_result(result: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -22,21 +22,21 @@ def tables(result: Result) -> dict[str, str]:
     """
     if "headline" not in result:
         return {"measures": _measures(result)} if result["bots"] else {}
-    found = {
+    by_name = {
         f"{name}{f'-{ask}' if ask else ''}{which}": made
-        for ask, asked in enumerate([result, *result.get("beside", ())])
-        for name, which, made in _of_both(asked)
+        for ask, figures in enumerate([result, *result.get("beside", ())])
+        for name, which, made in _of_both(figures)
     }
     if "course" in result and result["bots"]:
-        found["course"] = _course(result)
-    for nth, asked in enumerate(result.get("people", ()), 1):
-        found["people" if nth == 1 else f"people-{nth}"] = _people(asked)
-    return found
+        by_name["course"] = _course(result)
+    for nth, figures in enumerate(result.get("people", ()), 1):
+        by_name["people" if nth == 1 else f"people-{nth}"] = _people(figures)
+    return by_name
 
 
-def _of_both(asked: Result) -> Iterator[tuple[str, str, str]]:
-    yield from ((name, "", made) for name, made in _of_one(asked))
-    if other := other_result(asked):
+def _of_both(result: Result) -> Iterator[tuple[str, str, str]]:
+    yield from ((name, "", made) for name, made in _of_one(result))
+    if other := other_result(result):
         which = f"-{other['primary'].replace('_', '-')}"
         yield from ((name, which, made) for name, made in _of_one(other))
 
@@ -265,10 +265,10 @@ def _facets(result: Result) -> _Made:
             escaped(row["facet"]),
             escaped(row["level"]),
             estimate(row["cell"], digits=2),
-            estimate(beside.get((row["facet"], row["level"]), {}), digits=2),
+            estimate(normalised.get((row["facet"], row["level"]), {}), digits=2),
         ]
         for score in (result.get("facets") or {"scores": ()})["scores"]
-        for beside in [_normalised_means(score)]
+        for normalised in [_normalised_means(score)]
         for row in score["means"]
     ]
     notes = "Means of all systems that share a level, and in standard deviations of each rater."
@@ -290,17 +290,17 @@ def _variance(result: Result) -> _Made:
             *(each for by in ("second", "third") for each in (number(term[by]["f"], 3), p(term[by]["p"]))),
         ]
         for score in (result.get("facets") or {"scores": ()})["scores"]
-        for how, found in (("as rated", score), ("normalised", score.get("normalised") or {"anova": {}}))
-        for term in found["anova"].get("terms", ())
+        for how, cell in (("as rated", score), ("normalised", score.get("normalised") or {"anova": {}}))
+        for term in cell["anova"].get("terms", ())
     ]
     notes = "Analysis of variance over conversations by facets of the systems."
     return ["Score", "Ratings", "Facet", "df", "$F$, II", "$p$", "$F$, III", "$p$"], rows, notes, 3
 
 
 def _agreement(result: Result) -> _Made:
-    found = result["agreement"]
-    beside = [key for key in _FURTHER_COEFFICIENTS if any(row.get(key) is not None for row in found)]
-    has_cohen = any(row.get("cohen") for row in found)
+    coefficients = result["agreement"]
+    further = [key for key in _FURTHER_COEFFICIENTS if any(row.get(key) is not None for row in coefficients)]
+    has_cohen = any(row.get("cohen") for row in coefficients)
     rows = [
         [
             escaped(" ".join(filter(None, (row["question"], row.get("choice"))))),
@@ -308,17 +308,17 @@ def _agreement(result: Result) -> _Made:
             str(row["labels"]),
             number(row.get("percent")),
             estimate(row, "alpha", 2),
-            *(number(row.get(key), 2) for key in beside),
+            *(number(row.get(key), 2) for key in further),
             *([number((row.get("cohen") or {}).get("value"), 2)] if has_cohen else []),
         ]
-        for row in found
+        for row in coefficients
     ]
     notes = (
         f"Over what two workers or more labelled; Krippendorff's alpha with its {percent(result['level'])} "
         f"interval; Cohen's kappa is the median of every two workers."
     )
     head = ["Question", "Labelled by several", "Labels", r"Agreement, \%", r"$\alpha$"]
-    head += [_FURTHER_COEFFICIENTS[key] for key in beside]
+    head += [_FURTHER_COEFFICIENTS[key] for key in further]
     return head + [r"Cohen's $\kappa$"] * has_cohen, rows, notes, 1
 
 
@@ -381,7 +381,7 @@ def _course(result: Result) -> str:
     return table("l" + "r" * (len(head) - 1), head, rows, result["course"]["repetition_rule"])
 
 
-def _people(asked: Result) -> str:
+def _people(result: Result) -> str:
     """Table of questionnaires: a row for each choice of each question."""
     rows = [
         [
@@ -390,8 +390,8 @@ def _people(asked: Result) -> str:
             str(choice["answers"]),
             number(choice.get("share")),
         ]
-        for question in asked["questions"]
+        for question in result["questions"]
         for choice in question.get("choices", ())
     ]
-    notes = f"{asked['title']}: {asked['answers']} answers of {asked['people']} people; shares in percent."
+    notes = f"{result['title']}: {result['answers']} answers of {result['people']} people; shares in percent."
     return table("llrr", ["Question", "Answer", "Answers", r"Share, \%"], rows, notes)

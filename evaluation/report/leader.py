@@ -43,24 +43,24 @@ def find_leader(
     if score is None:
         return None
     column = questions.scores.index(score)
-    known = sorted(
+    ranked = sorted(
         (bot for bot in bots if bot["cells"][column]["value"] is not None),
         key=lambda bot: -bot["cells"][column]["value"],
     )
-    if not known:
+    if not ranked:
         return None
     answer = {
         "score": score.title,
         "percent": score.is_percent,
-        "systems": len(known),
+        "systems": len(ranked),
         "noun": terms.nouns.cluster,
-        "leader": known[0]["bot"],
+        "leader": ranked[0]["bot"],
     }
-    if len(known) == 1:
-        cell = known[0]["cells"][column]
+    if len(ranked) == 1:
+        cell = ranked[0]["cells"][column]
         return answer | {name: cell[name] for name in ("value", "low", "high", "undefined") if name in cell}
-    pair = _between(known[0]["bot"], known[1]["bot"], score.key, comparisons)
-    return answer | {"next": known[1]["bot"], **_lead(pair, known[0]["bot"], terms)}
+    pair = _between(ranked[0]["bot"], ranked[1]["bot"], score.key, comparisons)
+    return answer | {"next": ranked[1]["bot"], **_lead(pair, ranked[0]["bot"], terms)}
 
 
 def _between(one: str, two: str, score: str, comparisons: Sequence[Row]) -> Row:
@@ -105,14 +105,14 @@ class Arrivals:
 CONVERSATIONS = Arrivals()
 
 
-def raters_in_order(raters: Sequence[AnyArray], given: Sequence[IntArray]) -> AnyArray:
+def raters_in_order(raters: Sequence[AnyArray], arrivals: Sequence[IntArray]) -> AnyArray:
     """(n,) rater of each judgment of a study, in the order of the judgments.
 
     Args:
         raters: by ask, the rater of each judgment.
-        given: by ask, numbers that order the judgments of all asks.
+        arrivals: by ask, numbers that order the judgments of all asks.
     """
-    return np.concatenate(raters)[np.argsort(np.concatenate(given), kind="stable")]
+    return np.concatenate(raters)[np.argsort(np.concatenate(arrivals), kind="stable")]
 
 
 def batches(rater: AnyArray, whole: int, *, third_rater: bool = False) -> Arrivals:
@@ -164,13 +164,13 @@ def always_valid(
     level = 1 - (1 - terms.level) / pairs
     ends = (answer["leader"], answer["next"])
     if arrivals.raters is None:
-        found, left_out = _of_conversations(judged, values, ends, level)
+        lead, left_out = _of_conversations(judged, values, ends, level)
     else:
-        apart = _rater_leads(judged, values, ends, arrivals.raters)
-        found, left_out = lead_of_raters(apart, level, arrivals), 0
-    if isinstance(found, str):
-        return {"undefined": found}
-    by, factor = found, score.factor * (high - low)
+        leads = _rater_leads(judged, values, ends, arrivals.raters)
+        lead, left_out = lead_of_raters(leads, level, arrivals), 0
+    if isinstance(lead, str):
+        return {"undefined": lead}
+    by, factor = lead, score.factor * (high - low)
     interval = {"low": factor * by[0], "high": factor * by[1], "units": by[2], "left_out": left_out}
     return interval | {"unit": "conversation" if arrivals.raters is None else "rater"}
 
@@ -179,32 +179,34 @@ _IntervalOrReason = tuple[float, float, int] | str
 """Ends of the interval and number of units; or the reason why there is none."""
 
 
-def lead_of_raters(apart: FloatArray, level: float, arrivals: Arrivals) -> _IntervalOrReason:
+def lead_of_raters(leads: FloatArray, level: float, arrivals: Arrivals) -> _IntervalOrReason:
     """Compute the sequential interval of the mean lead over raters.
 
     Args:
-        apart: (n,) leads, in [-1, 1], of raters with both systems in a whole batch, in the order in which
+        leads: (n,) leads, in [-1, 1], of raters with both systems in a whole batch, in the order in which
             they finished it.
         level: level of the interval.
-        arrivals: order of arrival behind `apart`.
+        arrivals: order of arrival behind `leads`.
     """
     if arrivals.why_not:
         return arrivals.why_not
-    if len(apart) < 2:
+    if len(leads) < 2:
         return "Fewer than two raters have judged a whole batch with both in it, and each counts once."
-    if len(apart) > MOST:
+    if len(leads) > MOST:
         return _too_many("raters")
-    found = always_valid_mean((apart + 1) / 2, level).now()
+    interval = always_valid_mean((leads + 1) / 2, level).now()
     return (
-        found.reason if isinstance(found, Undefined) else (2 * found.low - 1, 2 * found.high - 1, len(apart))
+        interval.reason
+        if isinstance(interval, Undefined)
+        else (2 * interval.low - 1, 2 * interval.high - 1, len(leads))
     )
 
 
-def means_of_raters(judged: Judged, values: FloatArray, chosen: BoolArray) -> dict[str, float]:
+def means_of_raters(judged: Judged, values: FloatArray, selected: BoolArray) -> dict[str, float]:
     """By rater, the mean value of their chosen labels (mask (n,)); raters without any are left out."""
-    known = chosen & ~np.isnan(values)
-    codes, group = np.unique(judged.rater_code[known], return_inverse=True)
-    means = np.bincount(group, values[known], len(codes)) / np.bincount(group, minlength=len(codes))
+    defined = selected & ~np.isnan(values)
+    codes, group = np.unique(judged.rater_code[defined], return_inverse=True)
+    means = np.bincount(group, values[defined], len(codes)) / np.bincount(group, minlength=len(codes))
     return {judged.raters[code]: float(mean) for code, mean in zip(codes.tolist(), means, strict=True)}
 
 
@@ -219,25 +221,25 @@ def _of_conversations(
     judged: Judged, values: FloatArray, ends: tuple[str, str], level: float
 ) -> tuple[_IntervalOrReason, int]:
     """Sequential interval from each worker's first conversation with either system, in order of start."""
-    known = np.isin(judged.bot, ends) & ~np.isnan(values)
-    of_both, values = judged.where(known), values[known]
+    defined = np.isin(judged.bot, ends) & ~np.isnan(values)
+    of_both, values = judged.where(defined), values[defined]
     first = np.full(len(of_both.raters), np.iinfo(np.int64).max)
     np.minimum.at(first, of_both.rater_code, of_both.dialogue)
-    kept = of_both.dialogue == first[of_both.rater_code]
-    left_out = len(np.unique(of_both.dialogue)) - len(np.unique(of_both.dialogue[kept]))
-    one, other = (_means(of_both.dialogue, values, kept & (of_both.bot == bot)) for bot in ends)
+    is_first = of_both.dialogue == first[of_both.rater_code]
+    left_out = len(np.unique(of_both.dialogue)) - len(np.unique(of_both.dialogue[is_first]))
+    one, other = (_means(of_both.dialogue, values, is_first & (of_both.bot == bot)) for bot in ends)
     if max(len(one), len(other)) > MOST:
         return _too_many("conversations"), left_out
-    found = always_valid_difference(one, other, level).now()
-    if isinstance(found, Undefined):
-        return found.reason, left_out
-    return (found.low, found.high, min(len(one), len(other))), left_out
+    interval = always_valid_difference(one, other, level).now()
+    if isinstance(interval, Undefined):
+        return interval.reason, left_out
+    return (interval.low, interval.high, min(len(one), len(other))), left_out
 
 
-def _means(dialogue: AnyArray, values: FloatArray, chosen: BoolArray) -> FloatArray:
+def _means(dialogue: AnyArray, values: FloatArray, selected: BoolArray) -> FloatArray:
     """Mean of each conversation, in the order of their numbers, clipped to [0, 1]."""
-    _, group = np.unique(dialogue[chosen], return_inverse=True)
-    means: FloatArray = np.clip(np.bincount(group, values[chosen]) / np.bincount(group), 0, 1)
+    _, group = np.unique(dialogue[selected], return_inverse=True)
+    means: FloatArray = np.clip(np.bincount(group, values[selected]) / np.bincount(group), 0, 1)
     return means
 
 

@@ -98,22 +98,22 @@ def _judged_of_each(result: Result) -> list[str]:
     return [f"{_several(result).capitalize()} scored: {of_each}."]
 
 
-def _further_questions(asked: Result) -> str:
+def _further_questions(result: Result) -> str:
     """State a further question set with its numbers of workers and labels."""
-    raters, labels = asked["raters"], _counted(asked["raters"]["labels"], "label")
-    given = f"{_counted(raters['workers'], 'worker')} gave {labels}"
-    return f"Asked beside were the questions “{_line(asked['title'])}”, to which {given}."
+    raters, labels = result["raters"], _counted(result["raters"]["labels"], "label")
+    sentence = f"{_counted(raters['workers'], 'worker')} gave {labels}"
+    return f"Asked beside were the questions “{_line(result['title'])}”, to which {sentence}."
 
 
-def _contexts(found: Mapping[str, int] | None) -> list[str]:
+def _contexts(counts: Mapping[str, int] | None) -> list[str]:
     """Describe the contexts of pairs."""
-    if not found:
+    if not counts:
         return []
-    unknown, items = found["unknown"], found["items"]
+    unknown, items = counts["unknown"], counts["items"]
     marked = (
         f"{unknown:,} of {items:,} items have one with unknown words" if unknown else "none has unknown words"
     )
-    return [f"Contexts have at least {_counted(found['fewest_words'], 'word')}, and {marked}."]
+    return [f"Contexts have at least {_counted(counts['fewest_words'], 'word')}, and {marked}."]
 
 
 def _line(text: str) -> str:
@@ -122,24 +122,24 @@ def _line(text: str) -> str:
 
 
 def _analysed(result: Result) -> list[str]:
-    found = [_primary(result), f"Scores are means over labels with {result['method']} [@cameron2011]."]
+    sentences = [_primary(result), f"Scores are means over labels with {result['method']} [@cameron2011]."]
     if result["comparisons"]:
-        found.append(
+        sentences.append(
             f"{_kind(result, 2).capitalize()} were compared by t tests of the difference, which take out "
             "what both share, with Holm's correction over the pairs of a score; effect sizes are Cohen's d "
             f"between {_several(result)}."
         )
     if result["margin"] is not None:
         of = f" of {_line(result['answer']['score'])}" if result["answer"] else ""
-        found.append(
+        sentences.append(
             f"Equivalence was tested by two one-sided t tests within a margin of {result['margin']:g} "
             f"points{of}, declared before the study opened."
         )
     alphas = [row for row in result["agreement"] if "alpha" in row]
     if alphas:
         listed = ", ".join(f"{figure(row['alpha'], 2)} ({_line(row['question'])})" for row in alphas)
-        found.append(f"Krippendorff's alpha was {listed}.")
-    return found
+        sentences.append(f"Krippendorff's alpha was {listed}.")
+    return sentences
 
 
 def _primary(result: Result) -> str:
@@ -148,8 +148,8 @@ def _primary(result: Result) -> str:
         excluded += f" (of these, {of_pilot:,} of its pilot, the first to take part)"
     rules = f" by these rules: {_line(result['rules']).rstrip('.')}" if result["rules"] else ""
     if result["primary"] == Analysis.ALL:
-        beside = f"; {excluded} were excluded{rules} in a second analysis" if result["excluded"] else ""
-        return f"The primary analysis, declared before the study opened, counts all workers{beside}."
+        exclusions = f"; {excluded} were excluded{rules} in a second analysis" if result["excluded"] else ""
+        return f"The primary analysis, declared before the study opened, counts all workers{exclusions}."
     return (
         f"The primary analysis, declared before the study opened, leaves out the workers who were excluded"
         f"{rules}; {excluded} were."

@@ -50,8 +50,8 @@ def _ratings(
     codes = judged.answers[question.key]
     if question.kind is Kind.SEVERAL:
         for choice in question.choices:
-            chosen = has_choice(question, codes, choice.value)
-            yield {"choice": choice.label}, chosen, Metric.NOMINAL, range(2)
+            is_chosen = has_choice(question, codes, choice.value)
+            yield {"choice": choice.label}, is_chosen, Metric.NOMINAL, range(2)
     elif question.level is not None:
         metric = metric_of(question.level)
         yield {}, codes, metric, range(len(question.choices)) if metric is Metric.NOMINAL else None
@@ -77,33 +77,33 @@ def _further_coefficients(
 ) -> dict[str, float]:
     """Defined values of `further_coefficients`; `scale` includes categories that nobody chose."""
     ratings = Ratings.from_columns(answered.reply_code, answered.rater_code, values, scale=scale)
-    found = further_coefficients(ratings, metric)
-    return {key: value for key, value in found.items() if not isinstance(value, Undefined)}
+    coefficients = further_coefficients(ratings, metric)
+    return {key: value for key, value in coefficients.items() if not isinstance(value, Undefined)}
 
 
 def _of(
     values: FloatArray, metric: Metric, scale: range | None, judged: Judged, terms: Terms
 ) -> dict[str, Any]:
-    known = ~np.isnan(values)
-    answered, values = judged.where(known), values[known]
+    defined = ~np.isnan(values)
+    answered, values = judged.where(defined), values[defined]
     shared = answered.shared
-    beside = _further_coefficients(values, answered, metric, scale) if shared.any() else {}
+    coefficients = _further_coefficients(values, answered, metric, scale) if shared.any() else {}
     several, values = answered.where(shared), values[shared]
-    found: dict[str, Any] = {"metric": metric.value, "replies": several.replies, "labels": len(several)}
+    figures: dict[str, Any] = {"metric": metric.value, "replies": several.replies, "labels": len(several)}
     if not several.replies:
-        return found | {"undefined": _ALONE}
+        return figures | {"undefined": _ALONE}
     ratings = Ratings.from_columns(several.reply_code, several.rater_code, values)
     percent = percent_pooled(ratings)
     fleiss = fleiss_kappa(ratings)
     if not isinstance(fleiss, Undefined):
-        found["fleiss"] = fleiss
-        found["is_low"] = fleiss < LOW
+        figures["fleiss"] = fleiss
+        figures["is_low"] = fleiss < LOW
     if cohen := _cohen(ratings, several):
-        found["cohen"] = cohen
-    found |= beside
-    found["percent"] = None if isinstance(percent, Undefined) else 100 * percent
+        figures["cohen"] = cohen
+    figures |= coefficients
+    figures["percent"] = None if isinstance(percent, Undefined) else 100 * percent
     dialogues = several.dialogue[np.unique(several.reply_code, return_index=True)[1]]
-    return found | alpha_cell(ratings, metric, dialogues, terms)
+    return figures | alpha_cell(ratings, metric, dialogues, terms)
 
 
 # Number of the most influential workers to show.
@@ -123,13 +123,15 @@ def rater_figures(questions: QuestionSet, judged: Judged) -> dict[str, Any]:
         dated labels `first_day` and `last_day`, and the number of `undated` labels.
     """
     counts = list(judged.labels_of_raters.values())
-    known: dict[str, Any] = {"workers": len(counts), "labels": len(judged), "influence": [], "alone": []}
+    figures: dict[str, Any] = {"workers": len(counts), "labels": len(judged), "influence": [], "alone": []}
     if not counts:
-        return known
-    known |= {"median_labels": float(np.median(counts)), "most_labels": max(counts), **_days(judged)}
+        return figures
+    figures |= {"median_labels": float(np.median(counts)), "most_labels": max(counts), **_days(judged)}
     if questions.main_score is None:
-        return known
-    return known | {"score": questions.main_score.title} | _influence(questions, questions.main_score, judged)
+        return figures
+    return (
+        figures | {"score": questions.main_score.title} | _influence(questions, questions.main_score, judged)
+    )
 
 
 def _days(judged: Judged) -> dict[str, Any]:
@@ -147,9 +149,9 @@ def _iso(day: float) -> str:
 def _influence(questions: QuestionSet, score: Score, judged: Judged) -> dict[str, Any]:
     """Compute each bot's mean without each worker's labels, and the shift by that worker."""
     values = score_values(questions, score, judged.answers)
-    known = ~np.isnan(values)
-    bot, values = judged.bot_code[known], score.factor * values[known]
-    pairs, pair = np.unique(judged.rater_code[known] * len(judged.bots) + bot, return_inverse=True)
+    defined = ~np.isnan(values)
+    bot, values = judged.bot_code[defined], score.factor * values[defined]
+    pairs, pair = np.unique(judged.rater_code[defined] * len(judged.bots) + bot, return_inverse=True)
     rater_of, bot_of = np.divmod(pairs, len(judged.bots))
     of_pair = _sums(pair, values, len(pairs))
     everything = _sums(bot, values, len(judged.bots))[bot_of]

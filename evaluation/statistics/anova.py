@@ -154,16 +154,18 @@ def _too_little(
 def _contrasts(codes: IntArray, levels: int) -> FloatArray:
     """(n, levels - 1) columns whose coefficients sum to zero over the levels."""
     table = np.vstack([np.eye(levels - 1), -np.ones(levels - 1)])
-    found: FloatArray = table[codes]
-    return found
+    contrasts: FloatArray = table[codes]
+    return contrasts
 
 
 def _together(columns: Sequence[FloatArray]) -> FloatArray:
     """All products of one column of each facet."""
-    found = columns[0]
+    columns_of_product = columns[0]
     for more in columns[1:]:
-        found = (found[:, :, None] * more[:, None, :]).reshape(len(found), -1)
-    return found
+        columns_of_product = (columns_of_product[:, :, None] * more[:, None, :]).reshape(
+            len(columns_of_product), -1
+        )
+    return columns_of_product
 
 
 def _residual_sum(y: FloatArray, blocks: Sequence[FloatArray]) -> float:
@@ -189,10 +191,10 @@ def normalised(scores: ArrayLike, raters: ArrayLike, *, fewest: int = FEWEST) ->
     """
     values = np.asarray(scores, dtype=np.float64)
     code: IntArray = coded(np.asarray(raters))[1]
-    found = np.full(len(values), np.nan)
+    z_scores = np.full(len(values), np.nan)
     for rater in range(int(code.max(initial=-1)) + 1):
         rows = np.flatnonzero((code == rater) & ~np.isnan(values))
-        own = values[rows]
-        if len(rows) >= max(2, fewest) and np.ptp(own) > 0:
-            found[rows] = (own - own.mean()) / own.std(ddof=1)
-    return found
+        of_rater = values[rows]
+        if len(rows) >= max(2, fewest) and np.ptp(of_rater) > 0:
+            z_scores[rows] = (of_rater - of_rater.mean()) / of_rater.std(ddof=1)
+    return z_scores

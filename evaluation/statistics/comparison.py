@@ -70,14 +70,14 @@ class Comparison:
         if isinstance(self.difference, Undefined):
             return f"Whether {self.first} or {self.second} is ahead cannot be told: {self.difference.reason}"
         leads = self.difference >= 0
-        ahead, behind = (self.first, self.second) if leads else (self.second, self.first)
+        ahead, second = (self.first, self.second) if leads else (self.second, self.first)
         ends = (self.interval.low, self.interval.high) if leads else (-self.interval.high, -self.interval.low)
         low, high = (_points(end) for end in ends)
         interval = f"{percent(self.interval.level)} interval {low} to {high}"
         points = f"{_points(abs(self.difference))} points"
         if isinstance(self.p, float) and self.p >= 1 - self.interval.level:
-            return f"{ahead} and {behind} cannot be told apart: {points} apart, {interval}."
-        sentence = f"{ahead} is ahead of {behind} by {points}, {interval}"
+            return f"{ahead} and {second} cannot be told apart: {points} apart, {interval}."
+        sentence = f"{ahead} is ahead of {second} by {points}, {interval}"
         if isinstance(self.p_holm, float) and self.p_holm >= 1 - self.interval.level:
             sentence += (
                 f"; among all pairs compared this may be chance (Holm-corrected p = {self.p_holm:.2g})"
@@ -150,7 +150,7 @@ def _named(
 ) -> list[Comparison]:
     """Give the comparisons their bots' names and Holm's correction over all of them."""
     both = zip(pairs, tested, strict=True)
-    return with_holm([replace(found, first=names[a], second=names[b]) for (a, b), found in both])
+    return with_holm([replace(comparison, first=names[a], second=names[b]) for (a, b), comparison in both])
 
 
 def compare(
@@ -205,8 +205,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def with_holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Set `p_holm` of the comparisons, corrected over all that have a p-value."""
-    known = [c.p for c in comparisons if not isinstance(c.p, Undefined)]
-    corrected = iter(holm(known))
+    p_values = [c.p for c in comparisons if not isinstance(c.p, Undefined)]
+    corrected = iter(holm(p_values))
     return [c if isinstance(c.p, Undefined) else replace(c, p_holm=next(corrected)) for c in comparisons]
 
 
@@ -219,14 +219,14 @@ def _unpaired(
     dealings = max(resamples, PERMUTATIONS_PER_PAIR * len(pairs))
     tested = permutation(rows, enough, rng, dealings).tolist() if enough else []
     p_values = dict(zip(enough, tested, strict=True))
-    found = []
+    comparisons = []
     for a, b in pairs:
         gap = float(score(pack(rows[a]).sum()) - score(pack(rows[b]).sum()))
         of_a, of_b = draws[a], draws[b]
         interval = None if of_a is None or of_b is None else percentile(of_a - of_b, level)
         clusters = (len(rows[a]), len(rows[b]))
-        found.append(_comparison(gap, interval, p_values.get((a, b)), False, clusters))
-    return found
+        comparisons.append(_comparison(gap, interval, p_values.get((a, b)), False, clusters))
+    return comparisons
 
 
 def _paired(
@@ -306,12 +306,12 @@ def paired(first: ArrayLike, second: ArrayLike, *, level: float) -> Paired | Und
     Returns:
         The difference; `Undefined` if fewer than two raters gave both scores, or all differ by the same.
     """
-    apart = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    known = apart[~np.isnan(apart)]
-    n = len(known)
+    gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    defined = gaps[~np.isnan(gaps)]
+    n = len(defined)
     if n < 2:
         return Undefined(f"Raters who judged both: {n}; a paired difference needs 2.")
-    difference, error = float(known.mean()), float(known.std(ddof=1)) / n**0.5
+    difference, error = float(defined.mean()), float(defined.std(ddof=1)) / n**0.5
     if error <= 1e-12 * max(1.0, abs(difference)):
         return Undefined(f"All {n} raters differ by the same, so nothing can be told from chance.")
     half = t(n - 1, level) * error

@@ -188,33 +188,35 @@ def differences(
     Raises:
         ValueError: a level out of range, or a value outside the scale.
     """
-    known = {name: sample for name, sample in of_systems.items() if len(sample)}
-    names, given = list(known), list(known.values())
-    if len(given) < 2:
+    nonempty = {name: sample for name, sample in of_systems.items() if len(sample)}
+    names, samples_of = list(nonempty), list(nonempty.values())
+    if len(samples_of) < 2:
         return []
-    for sample in given:
+    for sample in samples_of:
         check(sample, low, high, level)
     grams = tuple(
-        _gram([getattr(sample.sums, kind) for sample in given])
+        _gram([getattr(sample.sums, kind) for sample in samples_of])
         for kind in ("by_cluster", "by_rater", "by_pair")
     )
-    hidden = [_hidden(sample, (low, high)) for sample in given]
-    found = []
-    for a, b in combinations(range(len(given)), 2):
-        pair = _Pair((given[a], given[b]), tuple(gram.of(a, b) for gram in grams), (hidden[a], hidden[b]))
-        found.append(_tested((names[a], names[b]), pair, (low, high), level, nouns))
-    return with_holm(found)
+    hidden = [_hidden(sample, (low, high)) for sample in samples_of]
+    pairs = []
+    for a, b in combinations(range(len(samples_of)), 2):
+        pair = _Pair(
+            (samples_of[a], samples_of[b]), tuple(gram.of(a, b) for gram in grams), (hidden[a], hidden[b])
+        )
+        pairs.append(_tested((names[a], names[b]), pair, (low, high), level, nouns))
+    return with_holm(pairs)
 
 
-def with_holm(found: Sequence[Difference]) -> list[Difference]:
+def with_holm(pairs: Sequence[Difference]) -> list[Difference]:
     """Set `p_holm` of the differences, corrected over all that have a p-value."""
-    corrected = iter(holm([each.p for each in found if not isinstance(each.p, Undefined)]))
-    number = sum(not isinstance(each.p, Undefined) for each in found)
+    corrected = iter(holm([each.p for each in pairs if not isinstance(each.p, Undefined)]))
+    number = sum(not isinstance(each.p, Undefined) for each in pairs)
     return [
         each
         if isinstance(each.p, Undefined)
         else replace(each, p_holm=next(corrected), pairs_compared=number)
-        for each in found
+        for each in pairs
     ]
 
 
@@ -307,36 +309,36 @@ class _Pair:
         """Variance of the difference, with the hidden variance of either system added (see `_hidden`)."""
         variances = tuple(kind.variance for kind in self.kinds)
         freedoms = tuple(kind.freedom for kind in self.kinds)
-        found = combined(self.numbers, variances, freedoms)
-        assert found is not None
-        variance, noise = found.variance, found.variance**2 / found.freedom
+        variance_of_sum = combined(self.numbers, variances, freedoms)
+        assert variance_of_sum is not None
+        variance, noise = variance_of_sum.variance, variance_of_sum.variance**2 / variance_of_sum.freedom
         for hidden, freedom in self.hidden:
             variance += hidden
             noise += hidden**2 / freedom
         if variance <= 1e-12 * (scale[1] - scale[0]) ** 2:
-            return self._of_equal(found, scale)
-        return Spread(variance, variance**2 / noise, found.over)
+            return self._of_equal(variance_of_sum, scale)
+        return Spread(variance, variance**2 / noise, variance_of_sum.over)
 
-    def _of_equal(self, found: Spread, scale: tuple[float, float]) -> Spread:
+    def _of_equal(self, pooled: Spread, scale: tuple[float, float]) -> Spread:
         """Spread for two systems with equal labels wherever both have some.
 
         At most the share `share_unseen` of clusters would show a difference.
         """
         alike = min(kind.together for kind in self.kinds[:2] if kind.together > 1)
         half = share_unseen(alike, LEVEL) * (scale[1] - scale[0])
-        return Spread((half / t(alike - 1, LEVEL)) ** 2, alike - 1, found.over)
+        return Spread((half / t(alike - 1, LEVEL)) ** 2, alike - 1, pooled.over)
 
 
 def _hidden(sample: Sample, scale: tuple[float, float]) -> tuple[float, float]:
     """Variance that the sums of a system's labels do not show, and its degrees of freedom."""
-    own = spread(sample.sums)
-    if own is None:
+    of_sample = spread(sample.sums)
+    if of_sample is None:
         return 0.0, 1.0
     if sample.is_alike:
         alike = sample.sums.numbers.independent
         half = share_unseen(alike, LEVEL) * max(sample.value - scale[0], scale[1] - sample.value)
         return (half / t(alike - 1, LEVEL)) ** 2, alike - 1
-    return variance_of_score(own, sample) - own.variance, own.freedom
+    return variance_of_score(of_sample, sample) - of_sample.variance, of_sample.freedom
 
 
 def _tested(
@@ -350,9 +352,9 @@ def _tested(
     if undefined:
         error, freedom, interval, p, over = undefined, 0.0, undefined, undefined, None
     else:
-        found = pair.spread(scale)
-        freedom, over = found.freedom, found.over
-        error = math.sqrt(found.variance)
+        variance = pair.spread(scale)
+        freedom, over = variance.freedom, variance.over
+        error = math.sqrt(variance.variance)
         half, width = t(freedom, level) * error, scale[1] - scale[0]
         interval = Interval(max(gap - half, -width), min(gap + half, width), level, "t")
         p = float(2 * scipy.special.stdtr(freedom, -abs(gap) / error))

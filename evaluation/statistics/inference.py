@@ -188,16 +188,18 @@ def mean(
     check(sample, low, high, level)
     if not len(sample):
         return Undefined("There are no labels.")
-    found = spread(sample.sums)
+    variance = spread(sample.sums)
     numbers, value, n = sample.sums.numbers, sample.value, len(sample)
-    if found is None:
+    if variance is None:
         few = Undefined(f"All labels are of one {nouns.cluster} and one {nouns.rater}; an interval needs 2.")
         return Estimate(value, few, None, numbers, n)
     if sample.is_alike:
         interval = _of_alike(value, numbers.independent, low, high, level)
-        return Estimate(value, interval, found.over, numbers, n)
-    half = t(found.freedom, level) * math.sqrt(variance_of_score(found, sample))
-    return Estimate(value, _within(value, half, low, high, level), found.over, numbers, n, found.freedom)
+        return Estimate(value, interval, variance.over, numbers, n)
+    half = t(variance.freedom, level) * math.sqrt(variance_of_score(variance, sample))
+    return Estimate(
+        value, interval_within(value, half, low, high, level), variance.over, numbers, n, variance.freedom
+    )
 
 
 def check(sample: Sample, low: float | None, high: float | None, level: float) -> None:
@@ -247,13 +249,13 @@ def share_unseen(clusters: int, level: float) -> float:
     return 1 - float(((1 - level) / 2) ** (1 / clusters))
 
 
-def variance_of_score(found: Spread, sample: Sample) -> float:
+def variance_of_score(estimated: Spread, sample: Sample) -> float:
     """The variance, but at least what gives half the interval length of independent labels.
 
     A few clusters can agree by luck far better than their labels do.
     """
-    ratio = float(scipy.special.ndtri((1 + LEVEL) / 2)) / t(found.freedom, LEVEL) / 2
-    return max(found.variance, sample.sums.by_pair.independent * ratio**2)
+    ratio = float(scipy.special.ndtri((1 + LEVEL) / 2)) / t(estimated.freedom, LEVEL) / 2
+    return max(estimated.variance, sample.sums.by_pair.independent * ratio**2)
 
 
 def t(freedom: float, level: float) -> float:
@@ -266,8 +268,18 @@ def t(freedom: float, level: float) -> float:
     return float(scipy.special.stdtrit(freedom, (1 + level) / 2))
 
 
-def _within(value: float, half: float, low: float | None, high: float | None, level: float) -> Interval:
-    """Interval value ± half, computed on the logit of the scale and transformed back."""
+def interval_within(
+    value: float, half: float, low: float | None, high: float | None, level: float
+) -> Interval:
+    """Interval value ± half, computed on the logit of the scale and transformed back.
+
+    Args:
+        value: the estimate, between the ends of the scale and equal to neither.
+        half: half the length of the interval on the scale, from 0 up.
+        low: the lower end of the scale; None if it has no ends.
+        high: the upper end.
+        level: coverage, which the interval records.
+    """
     if low is None or high is None:
         return Interval(value - half, value + half, level, "t")
     width = high - low

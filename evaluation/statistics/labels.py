@@ -187,12 +187,12 @@ class Labels:
         Raises:
             LabelsError: any error of the constructor, such as no labels.
         """
-        chosen = object.__new__(Labels)
+        selected = object.__new__(Labels)
         for field in fields(self):
-            object.__setattr__(chosen, field.name, getattr(self, field.name)[keep])
+            object.__setattr__(selected, field.name, getattr(self, field.name)[keep])
         for name in ("bots", "raters", "contexts"):
-            chosen.__dict__[name] = recode_rows(getattr(self, name), keep)
-        return chosen
+            selected.__dict__[name] = recode_rows(getattr(self, name), keep)
+        return selected
 
     def of_bot(self, bot: Hashable) -> "Labels":
         """The labels of one bot."""
@@ -218,8 +218,8 @@ class Labels:
 
     def _refuse_duplicates(self) -> None:
         code = self.items[1] * max(len(self.raters[0]), 1) + self.raters[1]
-        if found := first_repeat(code):
-            first, row = found
+        if repeat := first_repeat(code):
+            first, row = repeat
             raise LabelsError(
                 f"rater '{self.rater[row]}' already labelled turn {self.turn[row]} of dialogue "
                 f"'{self.dialogue[row]}' of bot '{self.bot[row]}'; keep one of the two.",

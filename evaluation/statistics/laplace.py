@@ -56,16 +56,16 @@ class Factor:
         """True if both factors divide the cells in the same way."""
         return self.levels == other.levels and self.is_nested_in(other)
 
-    def is_estimable(self, asked: FloatArray, system: IntArray) -> bool:
+    def is_estimable(self, counts: FloatArray, system: IntArray) -> bool:
         """True if the variance can be estimated: some level has several labels, some system several levels.
 
         Args:
-            asked: (n,) number of labels of each cell, positive.
+            counts: (n,) number of labels of each cell, positive.
             system: (n,) code of each cell's system, from 0 up.
         """
         systems = int(system.max()) + 1
         pairs = len(np.unique(self.level * systems + system))
-        return bool(np.bincount(self.level, asked).max() > 1) and pairs > systems
+        return bool(np.bincount(self.level, counts).max() > 1) and pairs > systems
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,30 +162,30 @@ class _Eliminated:
 
     def inverse_traces(self) -> list[float]:
         """Trace of H⁻¹ over each kind."""
-        found = []
+        traces = []
         for start in range(len(self.diagonal)):
             unit = [float(s == start) for s in range(len(self.diagonal))]
             square, taken = self.solve_path(start, unit)
-            found.append(float(square.sum()) + float(taken.multiply(taken @ self.inverse).sum()))
+            traces.append(float(square.sum()) + float(taken.multiply(taken @ self.inverse).sum()))
         diagonal = np.diag(self.inverse)
-        return found + [float(diagonal[a:b].sum()) for a, b in self.shape.spans]
+        return traces + [float(diagonal[a:b].sum()) for a, b in self.shape.spans]
 
     def leverages(self, sigma: FloatArray) -> FloatArray:
         """(n,) z'ΛH⁻¹Λz of each cell: the variance of its effects, given the counts."""
         shape = self.shape
         columns = [(shape.column[k], sigma[len(shape.nested) + k]) for k in range(len(shape.others))]
-        found = np.zeros(shape.cells)
+        values = np.zeros(shape.cells)
         if shape.nested:
             square, taken = self.solve_path(0, sigma[: len(shape.nested)].tolist())
             first = shape.nested[0].level
             through = taken @ self.inverse
-            found += (square + np.asarray(taken.multiply(through).sum(axis=1)).ravel())[first]
+            values += (square + np.asarray(taken.multiply(through).sum(axis=1)).ravel())[first]
             for column, deviation in columns:
-                found -= 2 * deviation * through[first, column]
+                values -= 2 * deviation * through[first, column]
         for one, deviation in columns:
             for two, other in columns:
-                found += deviation * other * self.inverse[one, two]
-        return found
+                values += deviation * other * self.inverse[one, two]
+        return values
 
 
 class _Shape:
@@ -236,12 +236,12 @@ class _Shape:
 
     def crossed(self, weight: FloatArray, sigma: FloatArray) -> FloatArray:
         """(m, m) block 1 + ΛZ'WZΛ of the others."""
-        found, scales = np.eye(self.dense), sigma[len(self.nested) :]
+        matrix, scales = np.eye(self.dense), sigma[len(self.nested) :]
         for one, a in zip(self.column, scales, strict=True):
             for two, b in zip(self.column, scales, strict=True):
                 cells = one * self.dense + two
-                found += np.bincount(cells, a * b * weight, self.dense**2).reshape(found.shape)
-        return found
+                matrix += np.bincount(cells, a * b * weight, self.dense**2).reshape(matrix.shape)
+        return matrix
 
 
 class Likelihood:
@@ -271,13 +271,13 @@ class Likelihood:
         given = log_odds[self.observed.system]
         value = self._minimise(given, sigma)
         mu, weight = self._moments(given, sigma)
-        found = self._curvature = _Eliminated(self._shape, weight, sigma)
+        eliminated = self._curvature = _Eliminated(self._shape, weight, sigma)
         rest = self.observed.yes - self.observed.asked * mu
-        third = weight * (1 - 2 * mu) * found.leverages(sigma) / 2
-        v = self._split(found.solve(self._joined(self._summed(third, sigma))))
+        third = weight * (1 - 2 * mu) * eliminated.leverages(sigma) / 2
+        v = self._split(eliminated.solve(self._joined(self._summed(third, sigma))))
         pull = third - weight * self._spread(v, sigma)
         by_odds = np.bincount(self.observed.system, pull - rest, self.systems)
-        traces, plain = found.inverse_traces(), self._summed(rest, np.ones_like(sigma))
+        traces, plain = eliminated.inverse_traces(), self._summed(rest, np.ones_like(sigma))
         by_sigma = [
             plain[k] @ (v[k] - self._u[k])
             + (each.levels - traces[k]) / sigma[k]
@@ -285,7 +285,7 @@ class Likelihood:
             for k, each in enumerate(self.factors)
         ]
         by_variance = np.array(by_sigma) / (2 * sigma) if by_sigma else np.empty(0)
-        return value + found.log_det / 2, np.concatenate([by_odds, by_variance])
+        return value + eliminated.log_det / 2, np.concatenate([by_odds, by_variance])
 
     def _minimise(self, given: FloatArray, sigma: FloatArray) -> float:
         """Move the effects to the minimum of f.
@@ -330,10 +330,10 @@ class Likelihood:
 
     def _spread(self, u: Sequence[FloatArray], sigma: FloatArray) -> FloatArray:
         """ZΛu: sum of the effects of each cell."""
-        found = np.zeros(self._shape.cells)
-        for each, deviation, own in zip(self.factors, sigma, u, strict=True):
-            found += deviation * own[each.level]
-        return found
+        effects = np.zeros(self._shape.cells)
+        for each, deviation, of_factor in zip(self.factors, sigma, u, strict=True):
+            effects += deviation * of_factor[each.level]
+        return effects
 
     def _summed(self, x: FloatArray, sigma: FloatArray) -> list[FloatArray]:
         """ΛZ'x, by kind."""

@@ -95,31 +95,31 @@ class Fit:
 
 
 def odds_ratios(
-    of_systems: Mapping[Hashable, Sample], found: Sequence[Difference], *, level: float = LEVEL
+    of_systems: Mapping[Hashable, Sample], pairs: Sequence[Difference], *, level: float = LEVEL
 ) -> list[OddsRatio | Undefined]:
     """Odds ratio of each compared pair of systems, from one model of all systems.
 
     Args:
         of_systems: the samples that `differences` compared.
-        found: the result of `differences`, whose degrees of freedom are used.
+        pairs: the result of `differences`, whose degrees of freedom are used.
         level: nominal coverage of each interval, in (0, 1).
 
     Returns:
-        One odds ratio for each of `found`, in that order.
+        One odds ratio for each of `pairs`, in that order.
     """
     model = fit(of_systems)
-    return [_of_pair(model, each, level) for each in found]
+    return [_of_pair(model, each, level) for each in pairs]
 
 
-def _of_pair(model: Fit | Undefined, found: Difference, level: float) -> OddsRatio | Undefined:
+def _of_pair(model: Fit | Undefined, pair: Difference, level: float) -> OddsRatio | Undefined:
     if isinstance(model, Undefined):
         return model
-    if isinstance(found.error, Undefined):
-        return found.error
-    for name in (found.first, found.second):
+    if isinstance(pair.error, Undefined):
+        return pair.error
+    for name in (pair.first, pair.second):
         if name not in model.systems:
             return Undefined(f"{name} has yes everywhere or nowhere, so its odds are not finite.")
-    return model.odds_ratio(found.first, found.second, freedom=found.freedom, level=level)
+    return model.odds_ratio(pair.first, pair.second, freedom=pair.freedom, level=level)
 
 
 def fit(of_systems: Mapping[Hashable, Sample]) -> Fit | Undefined:
@@ -132,47 +132,47 @@ def fit(of_systems: Mapping[Hashable, Sample]) -> Fit | Undefined:
     Returns:
         The fit, or the reason why there is none.
     """
-    known = {name: sample for name, sample in of_systems.items() if len(sample)}
-    if not all(sample.is_binary for sample in known.values()):
+    nonempty = {name: sample for name, sample in of_systems.items() if len(sample)}
+    if not all(sample.is_binary for sample in nonempty.values()):
         return Undefined("The answers are not yes or no.")
-    if any(sample.weight is not None for sample in known.values()):
+    if any(sample.weight is not None for sample in nonempty.values()):
         return Undefined("The model is of labels that count alike.")
-    known = {name: sample for name, sample in known.items() if 0 < sample.value < 1}
-    if len(known) < 2:
+    nonempty = {name: sample for name, sample in nonempty.items() if 0 < sample.value < 1}
+    if len(nonempty) < 2:
         return Undefined("Fewer than two systems have both yes and no.")
-    observed = cells(list(known.values()))
+    observed = cells(list(nonempty.values()))
     if isinstance(observed, Undefined):
         return observed
-    return fitted(tuple(known), observed)
+    return fitted(tuple(nonempty), observed)
 
 
-def cells(given: Sequence[Sample]) -> Observed | Undefined:
+def cells(of_systems: Sequence[Sample]) -> Observed | Undefined:
     """Count labels by system, context and rater, and choose the effects that can be estimated."""
-    system = np.repeat(np.arange(len(given)), [len(sample) for sample in given])
-    cluster = np.concatenate([sample.cluster for sample in given])
-    rated = all(sample.rater is not None for sample in given)
-    rater = np.concatenate([sample.rater for sample in given]) if rated else np.zeros_like(system)
+    system = np.repeat(np.arange(len(of_systems)), [len(sample) for sample in of_systems])
+    cluster = np.concatenate([sample.cluster for sample in of_systems])
+    rated = all(sample.rater is not None for sample in of_systems)
+    rater = np.concatenate([sample.rater for sample in of_systems]) if rated else np.zeros_like(system)
     rows, cell = np.unique(np.stack([system, cluster, rater]), axis=1, return_inverse=True)
     if rows.shape[1] > MOST_CELLS:
         return Undefined(
             f"The labels are of {rows.shape[1]} pairs of a conversation or context and a worker; "
             f"the model is fitted up to {MOST_CELLS}."
         )
-    yes = np.bincount(cell, np.concatenate([sample.values for sample in given])).astype(np.float64)
-    asked = np.bincount(cell).astype(np.float64)
+    yes = np.bincount(cell, np.concatenate([sample.values for sample in of_systems])).astype(np.float64)
+    counts = np.bincount(cell).astype(np.float64)
     of_system, of_cluster, of_rater = rows
     named = (
         ("conversation or context", of_cluster),
-        ("conversation or context with a system", of_cluster * len(given) + of_system),
+        ("conversation or context with a system", of_cluster * len(of_systems) + of_system),
         ("worker", of_rater),
-        ("worker with a system", of_rater * len(given) + of_system),
+        ("worker with a system", of_rater * len(of_systems) + of_system),
     )
     factors: list[Factor] = []
     for name, codes in named:
         factor = Factor.of(name, codes)
-        if factor.is_estimable(asked, of_system) and not any(factor.equals(other) for other in factors):
+        if factor.is_estimable(counts, of_system) and not any(factor.equals(other) for other in factors):
             factors.append(factor)
-    return Observed(yes, asked, of_system, tuple(factors))
+    return Observed(yes, counts, of_system, tuple(factors))
 
 
 def fitted(systems: tuple[Hashable, ...], observed: Observed) -> Fit | Undefined:
@@ -211,5 +211,5 @@ def _curvature(likelihood: Likelihood, at: FloatArray, free: Sequence[int]) -> F
         step = np.zeros_like(at)
         step[parameter] = 1e-4 if parameter < likelihood.systems else min(1e-3, at[parameter] / 2)
         rows.append((likelihood(at + step)[1] - likelihood(at - step)[1])[list(free)] / (2 * step[parameter]))
-    found = np.array(rows)
-    return np.asarray((found + found.T) / 2)
+    hessian = np.array(rows)
+    return np.asarray((hessian + hessian.T) / 2)

@@ -131,20 +131,20 @@ def records(duels: Duels, *, level: float = LEVEL) -> list[Record]:
         A record per pair in the order of `duels.pairs`, with intervals of the shares over clusters and raters
         (`inference.mean`), or the reason why there is none.
     """
-    found = []
+    of_bots = []
     for index, (i, j) in enumerate(duels.pairs):
         met = duels.pair == index
         shares, cluster = (duels.result[met, None] == np.arange(3)).astype(np.float64), duels.cluster[met]
         rater = None if duels.rater is None else duels.rater[met]
         wins, losses, ties = shares.sum(axis=0).astype(int).tolist()
         intervals = [_share(Sample(column, cluster, rater), level) for column in shares.T]
-        found.append(Record(duels.bots[i], duels.bots[j], wins, losses, ties, *intervals))
-    return found
+        of_bots.append(Record(duels.bots[i], duels.bots[j], wins, losses, ties, *intervals))
+    return of_bots
 
 
 def _share(sample: Sample, level: float) -> Interval | Undefined:
-    found = mean(sample, level=level, nouns=Nouns(cluster="cluster of judgments", rater="rater"))
-    return found if isinstance(found, Undefined) else found.interval
+    estimate = mean(sample, level=level, nouns=Nouns(cluster="cluster of judgments", rater="rater"))
+    return estimate if isinstance(estimate, Undefined) else estimate.interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,13 +217,13 @@ def bradley_terry(duels: Duels, *, level: float = LEVEL) -> Strengths | Undefine
     intervals: dict[Hashable, Interval | Undefined] = {}
     over = None
     for (name, value), of_bot in zip(strength.items(), sums, strict=False):
-        found = spread(of_bot)
-        if found is None:
+        variance = spread(of_bot)
+        if variance is None:
             intervals[name] = Undefined(
                 "All judgments depend on each other (one rater or item); an interval needs 2."
             )
             continue
-        half, over = t(found.freedom, level) * float(np.sqrt(found.variance)), found.over
+        half, over = t(variance.freedom, level) * float(np.sqrt(variance.variance)), variance.over
         intervals[name] = Interval(value - half, value + half, level, "t")
     return Strengths(strength, intervals, tie_tendency, over, sums[0].numbers, level)
 
@@ -266,9 +266,9 @@ def _no_estimate(duels: Duels) -> Undefined | None:
     groups, member = scipy.sparse.csgraph.connected_components(reaches, directed=True, connection="strong")
     if groups == 1:
         return None
-    apart = ", ".join(map(str, duels.bots[member == member[0]].tolist()))
+    names = ", ".join(map(str, duels.bots[member == member[0]].tolist()))
     return Undefined(
-        f"Between {apart} and the other bots all judgments go one way, or there are none, so the distance "
+        f"Between {names} and the other bots all judgments go one way, or there are none, so the distance "
         f"between them has no finite estimate."
     )
 

@@ -134,11 +134,11 @@ def _dealt(
     packed = [_halved(bundles) for bundles, _ in tied]
     lengths = np.array([len(bundles) for bundles in packed])
     starts = np.concatenate([[0], np.cumsum(lengths + 1)])[:-1]
-    kept = np.array([rest for _, rest in tied])
-    totals = kept + np.array([bundles.sum(dtype=np.complex128) for bundles in packed])
+    rest_counts = np.array([rest for _, rest in tied])
+    totals = rest_counts + np.array([bundles.sum(dtype=np.complex128) for bundles in packed])
     observed, both = score(totals[left]) - score(totals[right]), totals[left] + totals[right]
     numbers, kind = np.unique(lengths[pairs], axis=0, return_inverse=True)
-    own, others = numbers.T
+    first, others = numbers.T
     ranges = list(blocks(permutations, int(lengths.sum()), _ROOM_FOR_ORDERS))
     prefix = np.zeros((ranges[0][1], int((lengths + 1).sum())), dtype=np.complex128)
     extreme = np.zeros(len(pairs))
@@ -146,9 +146,9 @@ def _dealt(
         for begin, values in zip(starts, packed, strict=True):
             shuffled = rng.permuted(np.broadcast_to(values, (stop - start, len(values))), axis=1)
             np.cumsum(shuffled, axis=1, out=prefix[: stop - start, begin + 1 : begin + 1 + len(values)])
-        drawn = rng.hypergeometric(own, others, own, size=(stop - start, len(numbers)))
+        drawn = rng.hypergeometric(first, others, first, size=(stop - start, len(numbers)))
         stay = drawn[:, kind.ravel()]
-        dealt = kept[left] + np.take_along_axis(prefix[: stop - start], starts[left] + stay, axis=1)
+        dealt = rest_counts[left] + np.take_along_axis(prefix[: stop - start], starts[left] + stay, axis=1)
         dealt += np.take_along_axis(prefix[: stop - start], starts[right] + lengths[left] - stay, axis=1)
         extreme += _as_extreme(score(dealt) - score(both - dealt), observed)
     return (1 + extreme) / (1 + permutations)

@@ -262,8 +262,8 @@ def orthonormal(design: FloatArray, tolerance: float) -> FloatArray:
         (n, r) orthonormal columns, r at most p.
     """
     basis, lengths, _ = np.linalg.svd(design, full_matrices=False)
-    found: FloatArray = basis[:, lengths > tolerance * lengths[0]]
-    return found
+    columns: FloatArray = basis[:, lengths > tolerance * lengths[0]]
+    return columns
 
 
 def errors(weights: FloatArray, basis: FloatArray, residuals: FloatArray, clusters: IntArray) -> Errors:
@@ -281,8 +281,8 @@ def errors(weights: FloatArray, basis: FloatArray, residuals: FloatArray, cluste
 
     def summed(rows: FloatArray) -> FloatArray:
         """Sum rows (n, …) over clusters to (g, …)."""
-        found: FloatArray = np.add.reduceat(rows, starts, axis=0)
-        return found
+        sums: FloatArray = np.add.reduceat(rows, starts, axis=0)
+        return sums
 
     pull = summed(basis[:, :, None] * basis[:, None, :])
     grown = _grown(pull)
@@ -300,8 +300,8 @@ def _grown(pull: FloatArray) -> FloatArray:
     lengths, directions = np.linalg.eigh(pull)
     left = np.sqrt(np.clip(1 - lengths, 0, 1))
     grown = np.where(left > _PINNED, 1 / (np.maximum(left, _PINNED) * (1 + left)), -1.0)
-    found: FloatArray = (directions * grown[:, None, :]) @ directions.swapaxes(1, 2)
-    return found
+    product: FloatArray = (directions * grown[:, None, :]) @ directions.swapaxes(1, 2)
+    return product
 
 
 def _freedom(squares: FloatArray, crossed: FloatArray) -> FloatArray:
@@ -314,5 +314,5 @@ def _freedom(squares: FloatArray, crossed: FloatArray) -> FloatArray:
     between = np.einsum("gkr,gks->krs", crossed, crossed)
     norm = (squares**2 - 2 * squares * own).sum(axis=0) + (between**2).sum(axis=(1, 2))
     trace = (squares - own).sum(axis=0)
-    known: FloatArray = np.divide(trace**2, norm, out=np.zeros_like(trace), where=norm > 0)
-    return known
+    freedoms: FloatArray = np.divide(trace**2, norm, out=np.zeros_like(trace), where=norm > 0)
+    return freedoms

@@ -108,10 +108,10 @@ def _poisson_counts(counts: IntArray, rate: float, resamples: int, rng: Generato
     ends = [*(np.flatnonzero(np.diff(counts)) + 1).tolist(), len(counts)]
     for start, stop in zip([0, *ends], ends, strict=False):
         table, left_over = _poisson_table(rate * int(counts[start]))
-        found = table[rng.integers(0, _CELLS, size=(resamples, stop - start), dtype=np.uint16)]
-        unsure = found == _LEFT_OVER
-        found[unsure] = np.searchsorted(left_over, rng.random(np.count_nonzero(unsure)))
-        numbers[:, start:stop] = found
+        drawn = table[rng.integers(0, _CELLS, size=(resamples, stop - start), dtype=np.uint16)]
+        unsure = drawn == _LEFT_OVER
+        drawn[unsure] = np.searchsorted(left_over, rng.random(np.count_nonzero(unsure)))
+        numbers[:, start:stop] = drawn
     return numbers
 
 

@@ -118,8 +118,8 @@ def power_of(
 
 def _noncentral_t(t: float, freedom: int, shift: float) -> float:
     """Distribution function of the noncentral t; SciPy 1.17 gives NaN in parts of the tail below 1e-9."""
-    found = float(scipy.special.nctdtr(freedom, shift, t))
-    return 0.0 if math.isnan(found) else found
+    probability = float(scipy.special.nctdtr(freedom, shift, t))
+    return 0.0 if math.isnan(probability) else probability
 
 
 def difference_seen(
@@ -156,7 +156,7 @@ def difference_seen(
     return high
 
 
-def further_needed(found: Difference, *, power: float = 0.8) -> int | Undefined:
+def further_needed(difference: Difference, *, power: float = 0.8) -> int | Undefined:
     """Number of further conversations with each system that would show the observed difference.
 
     Assumes that further conversations have the same spread and that the difference stays the same, so it is a
@@ -164,21 +164,21 @@ def further_needed(found: Difference, *, power: float = 0.8) -> int | Undefined:
     than Holm's.
 
     Args:
-        found: a difference that is not yet clear.
+        difference: a difference that is not yet clear.
         power: wanted probability to see it, in (0, 1).
     """
-    if isinstance(found.error, Undefined):
-        return found.error
-    if isinstance(found.interval, Undefined) or isinstance(found.p_holm, Undefined):
+    if isinstance(difference.error, Undefined):
+        return difference.error
+    if isinstance(difference.interval, Undefined) or isinstance(difference.p_holm, Undefined):
         return Undefined("The difference has no interval yet.")
-    if found.p_holm < 1 - found.interval.level:
+    if difference.p_holm < 1 - difference.interval.level:
         return Undefined("The difference is already clear.")
-    width = found.scale[1] - found.scale[0]
-    first, second, _ = found.clusters
-    deviation = found.error / math.sqrt(1 / first + 1 / second) / width
-    level = 1 - (1 - found.interval.level) / found.pairs_compared
+    width = difference.scale[1] - difference.scale[0]
+    first, second, _ = difference.clusters
+    deviation = difference.error / math.sqrt(1 / first + 1 / second) / width
+    level = 1 - (1 - difference.interval.level) / difference.pairs_compared
     try:
-        plan = conversations_needed(abs(found.difference) / width, deviation, power=power, level=level)
+        plan = conversations_needed(abs(difference.difference) / width, deviation, power=power, level=level)
     except ValueError:
         return Undefined("The two are so close that no study of a sensible size would tell them apart.")
     return max(1, plan.conversations - min(first, second))

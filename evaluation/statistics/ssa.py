@@ -261,8 +261,8 @@ def score_samples(labels: Labels, unit: Unit = Unit.LABEL) -> dict[str, dict[Has
     if unit is Unit.ITEM_MEAN:
         weight = 1 / np.bincount(item)[item]
     names = labels.bots[0].tolist()
-    found = {key: samples(bot, values, context, rater, weight) for key, values in columns.items()}
-    return {key: {names[code]: one for code, one in of.items()} for key, of in found.items()}
+    by_score = {key: samples(bot, values, context, rater, weight) for key, values in columns.items()}
+    return {key: {names[code]: one for code, one in of.items()} for key, of in by_score.items()}
 
 
 @dataclass(frozen=True, slots=True)

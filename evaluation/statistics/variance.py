@@ -78,6 +78,22 @@ class Spread:
     over: Over
 
 
+def satterthwaite(share: FloatArray, expected: FloatArray) -> float:
+    """Degrees of freedom of a sum of squared sums over clusters; k - 1 for k equal clusters.
+
+    Args:
+        share: (k,) weight of each cluster in the mean; sums to 1.
+        expected: (k,) variance of each cluster's sum, up to a common factor.
+    """
+    v, total = expected, expected.sum()
+    a = 1 / (1 - share)
+    own, mixed = v - 2 * share * v + share**2 * total, -2 * share * v + share**2 * total
+    hh, hv, vv = (a * share**2).sum(), (a * share * v).sum(), (a * v**2).sum()
+    crossed = 2 * hh * vv + total**2 * hh**2 + 2 * hv**2 - 4 * total * hh * hv
+    squares = (a**2 * (v**2 + 2 * v * mixed)).sum() + crossed
+    return float(dot(a, own) ** 2 / squares)
+
+
 @dataclass(frozen=True, eq=False)
 class Clustered:
     """Influence values summed over clusters of one kind.
@@ -109,15 +125,8 @@ class Clustered:
         The sum over a cluster of n labels is taken to have a variance in proportion to n + c n², with the
         intraclass correlation c that the design effect implies.
         """
-        n, share = self.sizes, self.sizes / self.sizes.sum()
-        a = 1 / (1 - share)
-        v = n + self._intraclass * n**2
-        total = v.sum()
-        own, mixed = v - 2 * share * v + share**2 * total, -2 * share * v + share**2 * total
-        hh, hv, vv = (a * share**2).sum(), (a * share * v).sum(), (a * v**2).sum()
-        crossed = 2 * hh * vv + total**2 * hh**2 + 2 * hv**2 - 4 * total * hh * hv
-        squares = (a**2 * (v**2 + 2 * v * mixed)).sum() + crossed
-        return float(dot(a, own) ** 2 / squares)
+        n = self.sizes
+        return satterthwaite(n / n.sum(), n + self._intraclass * n**2)
 
     @property
     def _intraclass(self) -> float:

@@ -40,27 +40,27 @@ def find_personal_data(text: str) -> Iterator[PersonalDatum]:
     """
     if not _MAY_HAVE.search(text):
         return
-    taken: list[PersonalDatum] = []
+    accepted: list[PersonalDatum] = []
     for kind, pattern in _RULES:
         for match in pattern.finditer(text):
             start, end = match.span(1) if pattern.groups else match.span()
             each = PersonalDatum(kind, text[start:end], start, end)
-            if _is_one(each) and not any(start < other.end and other.start < end for other in taken):
-                taken.append(each)
-    yield from sorted(taken, key=lambda each: each.start)
+            if _is_one(each) and not any(start < other.end and other.start < end for other in accepted):
+                accepted.append(each)
+    yield from sorted(accepted, key=lambda each: each.start)
 
 
-def _is_one(found: PersonalDatum) -> bool:
-    digits = re.sub(r"\D", "", found.text)
-    if found.kind is Kind.ACCOUNT:
-        return _is_iban(found.text) if found.text[0].isalpha() else _is_card(digits)
-    if found.kind is Kind.PHONE:
-        if _NO_PHONE.match(found.text):
+def _is_one(datum: PersonalDatum) -> bool:
+    digits = re.sub(r"\D", "", datum.text)
+    if datum.kind is Kind.ACCOUNT:
+        return _is_iban(datum.text) if datum.text[0].isalpha() else _is_card(digits)
+    if datum.kind is Kind.PHONE:
+        if _NO_PHONE.match(datum.text):
             return False
         # Years, sums and scores are shorter. With 7 or 8 digits it must also begin like a phone number.
-        return 7 <= len(digits) <= 15 and (len(digits) >= 9 or found.text[0] in "+0(")
-    if found.kind is Kind.NAME:
-        return not _NO_NAME.fullmatch(found.text.split()[0])
+        return 7 <= len(digits) <= 15 and (len(digits) >= 9 or datum.text[0] in "+0(")
+    if datum.kind is Kind.NAME:
+        return not _NO_NAME.fullmatch(datum.text.split()[0])
     return True
 
 
@@ -157,7 +157,7 @@ class Redactor:
         if self._pattern is None:
             return text
         return self._pattern.sub(
-            lambda found: self._marks.get(found.group().casefold(), Kind.OTHER.value), text
+            lambda match: self._marks.get(match.group().casefold(), Kind.OTHER.value), text
         )
 
 

@@ -41,9 +41,9 @@ def repeats(text: str, earlier: Iterable[str]) -> bool:
     twice, but a bot can say something else.
     """
     bits: dict[str, int] = {}
-    own = _Turn.of(words(text), bits)
+    this = _Turn.of(words(text), bits)
     others = [_Turn.of(words(turn), bits) for turn in earlier]
-    return any(_same(own, other) or _alike(own, other) for other in others)
+    return any(_same(this, other) or _alike(this, other) for other in others)
 
 
 def repeated_turns(turns: Sequence[str]) -> list[bool]:

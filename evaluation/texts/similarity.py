@@ -27,13 +27,13 @@ def f1(response: str, references: Sequence[str]) -> float:
         response: the generated response.
         references: the real responses, at least one.
     """
-    given = Counter(normalised(response))
-    return max(_f1(given, Counter(normalised(reference))) for reference in references)
+    counts = Counter(normalised(response))
+    return max(_f1(counts, Counter(normalised(reference))) for reference in references)
 
 
-def _f1(given: Counter[str], wanted: Counter[str]) -> float:
-    common = (given & wanted).total()
-    return 2 * common / (given.total() + wanted.total()) if common else 0.0
+def _f1(response: Counter[str], reference: Counter[str]) -> float:
+    common = (response & reference).total()
+    return 2 * common / (response.total() + reference.total()) if common else 0.0
 
 
 GRAM = 4

@@ -1,47 +1,47 @@
-/** One of the consent texts that come with Turnwise into the form; what stood there can be had back. */
+/** Inserts a consent template into the form; Undo restores the earlier texts. */
 
 /** @typedef {{consent: string, debriefing: string}} Texts */
 
 const choice = document.getElementById("consent-template");
 const consent = document.getElementById("id_consent_text");
 const debriefing = document.getElementById("id_debriefing");
-const told = document.getElementById("consent-told");
+const message = document.getElementById("consent-told");
 const undo = document.getElementById("consent-undo");
 /** @type {Record<string, Texts>} */
 const templates = JSON.parse(document.getElementById("consent-templates")?.textContent ?? "{}");
 
-if (choice instanceof HTMLSelectElement && consent instanceof HTMLTextAreaElement && debriefing instanceof HTMLTextAreaElement && undo && told) {
-  let before = standing(consent, debriefing);
+if (choice instanceof HTMLSelectElement && consent instanceof HTMLTextAreaElement && debriefing instanceof HTMLTextAreaElement && undo && message) {
+  let before = currentTexts(consent, debriefing);
   choice.closest("[hidden]")?.removeAttribute("hidden");
-  choice.value = chosenOf(consent.value);
+  choice.value = templateOf(consent.value);
   choice.addEventListener("change", () => {
     const texts = templates[choice.value];
     if (!texts) return;
-    before = standing(consent, debriefing);
+    before = currentTexts(consent, debriefing);
     consent.value = texts.consent;
-    // What somebody wrote to be told at the end is never replaced.
+    // A debriefing that the researcher wrote is never replaced.
     const isOurs = Object.values(templates).some((each) => each.debriefing && each.debriefing === debriefing.value);
     if (!debriefing.value.trim() || isOurs) debriefing.value = texts.debriefing;
-    if (debriefing.value) debriefing.closest("details")?.setAttribute("open", ""); // what has come is seen
-    told.textContent = told.dataset.taken ?? "";
+    if (debriefing.value) debriefing.closest("details")?.setAttribute("open", ""); // show the inserted text
+    message.textContent = message.dataset.taken ?? "";
     undo.hidden = false;
   });
   undo.addEventListener("click", () => {
     [consent.value, debriefing.value] = [before.consent, before.debriefing];
-    choice.value = chosenOf(consent.value);
-    told.textContent = "";
+    choice.value = templateOf(consent.value);
+    message.textContent = "";
     undo.hidden = true;
     choice.focus();
   });
 }
 
 /** @param {HTMLTextAreaElement} consent @param {HTMLTextAreaElement} debriefing @returns {Texts} */
-function standing(consent, debriefing) {
+function currentTexts(consent, debriefing) {
   return { consent: consent.value, debriefing: debriefing.value };
 }
 
-/** The key of the template that a text is, or that of a text of one's own. @param {string} text */
-function chosenOf(text) {
+/** Key of the template that equals the text; "" for another text. @param {string} text */
+function templateOf(text) {
   const same = Object.entries(templates).find(([, each]) => each.consent === text.replaceAll("\r\n", "\n"));
   return same ? same[0] : "";
 }

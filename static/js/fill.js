@@ -1,18 +1,18 @@
-/** A file chosen on this computer becomes the text of a field, where it can be read before it is sent. */
+/** Copies a text file into a field, where it can be checked before it is sent. */
 
 for (const input of document.querySelectorAll("input[type=file][data-fills]")) {
   if (!(input instanceof HTMLInputElement)) continue;
   const field = document.getElementById(input.dataset.fills ?? "");
-  const told = document.getElementById(`${input.id}-told`);
+  const message = document.getElementById(`${input.id}-told`);
   input.closest("[hidden]")?.removeAttribute("hidden");
   input.addEventListener("change", async () => {
     const [file] = input.files ?? [];
-    if (!file || !(field instanceof HTMLTextAreaElement) || !told) return;
+    if (!file || !(field instanceof HTMLTextAreaElement) || !message) return;
     const isLong = file.size > 4 * field.maxLength; // of UTF-8, where a character has at most four bytes
     const text = isLong ? null : decoded(await file.arrayBuffer());
     if (text !== null) field.value = text;
-    const say = text !== null ? told.dataset.taken : isLong ? told.dataset.long : told.dataset.unreadable;
-    told.textContent = (say ?? "").replace("{name}", file.name);
+    const say = text !== null ? message.dataset.taken : isLong ? message.dataset.long : message.dataset.unreadable;
+    message.textContent = (say ?? "").replace("{name}", file.name);
     input.value = "";
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Bots found by a part of their title or name, for lists that do not have all of them. Arrow keys walk through what is
- * found, Enter takes it, Escape puts it away. What is taken joins the list: as an option, a box that is ticked, or a row.
+ * Searches bots by a part of their title or name, for lists that are too long to show all. Arrow keys select a match,
+ * Enter takes it, Escape closes the search. A taken bot joins the list: as an option, a ticked box, or a row.
  */
 
 import { make } from "./kit/dom.js";
@@ -16,26 +16,26 @@ class Finder {
     const part = (/** @type {string} */ selector) => /** @type {HTMLElement} */ (box.querySelector(selector));
     this.data = box.dataset;
     this.input = /** @type {HTMLInputElement} */ (part("input"));
-    this.found = part("ul");
+    this.matches = part("ul");
     this.says = part("[role=status]");
-    this.asked = 0;
+    this.requests = 0;
     this.input.addEventListener("input", () => this.ask());
     box.addEventListener("keydown", (event) => this.walk(event));
-    this.ask(); // of what was written while this was loaded
+    this.ask(); // for text typed before the script had loaded
   }
 
-  /** Search once nothing more is written for a moment; only the newest answer counts. */
+  /** Search after a pause in typing; only the newest answer counts. */
   async ask() {
-    const number = ++this.asked;
+    const number = ++this.requests;
     const sought = this.input.value.trim();
     if (!sought) return this.show([], "");
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    if (number !== this.asked) return;
+    if (number !== this.requests) return;
     try {
       const url = new URL(this.data.url ?? "", location.href);
       url.searchParams.set("find", sought);
       const body = await (await fetch(url)).json();
-      if (number === this.asked) this.tell(sought, body);
+      if (number === this.requests) this.showMatches(sought, body);
     } catch {
       this.show([], gettext("The search does not answer. Write the name as it appears in the list of bots."));
     }
@@ -45,7 +45,7 @@ class Finder {
    * @param {string} sought
    * @param {{ bots: Bot[], unlisted: number, error?: string }} body
    */
-  tell(sought, { bots, unlisted, error }) {
+  showMatches(sought, { bots, unlisted, error }) {
     if (error) return this.show([], error);
     if (!bots.length) return this.show([], gettext("No bot is called “%(sought)s”.", { sought }));
     const more = unlisted ? " " + ngettext("%(n)s more matches; write more of its name.", "%(n)s more match; write more of the name.", unlisted) : "";
@@ -57,8 +57,8 @@ class Finder {
    * @param {string} words
    */
   show(bots, words) {
-    this.found.replaceChildren(...bots.map((bot) => this.offer(bot)));
-    this.found.hidden = !bots.length;
+    this.matches.replaceChildren(...bots.map((bot) => this.offer(bot)));
+    this.matches.hidden = !bots.length;
     this.says.textContent = words;
   }
 
@@ -71,7 +71,7 @@ class Finder {
 
   /** @param {KeyboardEvent} event */
   walk(event) {
-    const buttons = [...this.found.querySelectorAll("button")];
+    const buttons = [...this.matches.querySelectorAll("button")];
     const at = buttons.findIndex((button) => button === event.target);
     if (event.key === "ArrowDown") buttons[Math.min(at + 1, buttons.length - 1)]?.focus();
     else if (event.key === "ArrowUp") (buttons[at - 1] ?? this.input).focus();
@@ -82,7 +82,7 @@ class Finder {
   }
 
   clear() {
-    this.asked += 1;
+    this.requests += 1;
     this.input.value = "";
     this.show([], "");
     this.input.focus();
@@ -99,7 +99,7 @@ class Finder {
   }
 
   /**
-   * The box of a bot that is listed already.
+   * The checkbox of a bot that is already listed.
    *
    * @param {HTMLElement} list
    * @param {string} value
@@ -155,8 +155,8 @@ class Finder {
  * @param {Bot} bot
  */
 function choose(list, value, bot) {
-  const there = [...list.options].find((option) => option.value.split("@")[0] === value);
-  if (there) there.selected = true;
+  const existing = [...list.options].find((option) => option.value.split("@")[0] === value);
+  if (existing) existing.selected = true;
   else list.add(new Option(bot.title, value, true, true));
 }
 
@@ -164,7 +164,7 @@ function choose(list, value, bot) {
 function tick(box) {
   if (!(box instanceof HTMLInputElement)) return;
   box.checked = true;
-  box.dispatchEvent(new Event("input", { bubbles: true })); // for what is worked out beside the form
+  box.dispatchEvent(new Event("input", { bubbles: true })); // for scripts that compute from the form
 }
 
 for (const box of document.querySelectorAll(".find-bots")) if (box instanceof HTMLElement) new Finder(box);

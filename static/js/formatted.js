@@ -8,9 +8,9 @@ if (box instanceof HTMLInputElement) {
   box.addEventListener("input", () => (isDecided = true));
   const update = () => {
     if (isDecided) return;
-    const chosen = document.querySelector(".bot-row[data-formatted='true'] input[name$='-chosen']:checked");
-    box.checked = chosen !== null;
-    if (note) note.hidden = !chosen;
+    const formattedBot = document.querySelector(".bot-row[data-formatted='true'] input[name$='-chosen']:checked");
+    box.checked = formattedBot !== null;
+    if (note) note.hidden = !formattedBot;
   };
   document.addEventListener("input", ({ target }) => target !== box && update());
   update();

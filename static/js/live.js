@@ -1,21 +1,21 @@
 /**
- * Keeps the part of a page with the id "live" up to date: asks every few seconds, and shows what changed.
+ * Keeps the part of a page with the id "live" up to date by fetching it every few seconds.
  *
- * A part with `data-pause-ms` is asked for that often only.
- * A part with `data-stamp` and `data-stamp-url` is fetched only once the stamp at that address is another one.
+ * `data-pause-ms` sets the pause between two requests.
+ * A part with `data-stamp` and `data-stamp-url` is fetched only if the stamp at that address has changed.
  */
 
 const PAUSE_MS = 3000;
 
-/** @param {HTMLElement} shown */
-async function mayHaveChanged(shown) {
-  if (!shown.dataset.stampUrl) return true;
-  const response = await fetch(shown.dataset.stampUrl, { headers: { Accept: "application/json" } });
+/** @param {HTMLElement} part */
+async function mayHaveChanged(part) {
+  if (!part.dataset.stampUrl) return true;
+  const response = await fetch(part.dataset.stampUrl, { headers: { Accept: "application/json" } });
   if (!response.ok || response.redirected) return false; // signed out, or the server restarts
-  return (await response.json()).stamp !== shown.dataset.stamp;
+  return (await response.json()).stamp !== part.dataset.stamp;
 }
 
-async function fetched() {
+async function fetchPart() {
   const response = await fetch(location.href, { headers: { Accept: "text/html" } });
   if (!response.ok || response.redirected) return null;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -23,21 +23,21 @@ async function fetched() {
 }
 
 /**
- * Show the fresh part; what was open, scrolled to or focused stays so.
+ * Show the fresh part; open details, scroll positions and the focus stay.
  *
- * @param {HTMLElement} shown
+ * @param {HTMLElement} part
  * @param {HTMLElement} fresh
  */
-function swap(shown, fresh) {
-  for (const details of shown.querySelectorAll("details[open][id]")) {
+function swap(part, fresh) {
+  for (const details of part.querySelectorAll("details[open][id]")) {
     fresh.querySelector(`#${details.id}`)?.setAttribute("open", "");
   }
-  if (fresh.isEqualNode(shown)) return;
-  const focused = shown.contains(document.activeElement) ? document.activeElement : null;
-  const focus = focused && place(focused);
-  if (focused && !focus) return; // somebody reads where the fresh part cannot be entered again
-  const scrolled = [...shown.querySelectorAll(".scroll")].map((region) => ({ where: place(region), left: region.scrollLeft }));
-  shown.replaceWith(document.adoptNode(fresh));
+  if (fresh.isEqualNode(part)) return;
+  const focused = part.contains(document.activeElement) ? document.activeElement : null;
+  const focus = focused && selectorOf(focused);
+  if (focused && !focus) return; // the focused element has no counterpart in the fresh part
+  const scrolled = [...part.querySelectorAll(".scroll")].map((region) => ({ where: selectorOf(region), left: region.scrollLeft }));
+  part.replaceWith(document.adoptNode(fresh));
   for (const { where, left } of scrolled) {
     const region = where && fresh.querySelector(where);
     if (region) region.scrollLeft = left;
@@ -46,8 +46,8 @@ function swap(shown, fresh) {
   if (focus) /** @type {HTMLElement | null} */ (fresh.querySelector(focus))?.focus({ preventScroll: true });
 }
 
-/** A selector that finds the same thing in the fresh part. @param {Element} element */
-function place(element) {
+/** Selector of the same element in the fresh part. @param {Element} element */
+function selectorOf(element) {
   const label = element.getAttribute("aria-label");
   const address = element.getAttribute("href");
   const details = element.closest("details[id]");
@@ -61,14 +61,14 @@ function pause() {
 }
 
 async function refresh() {
-  const shown = document.getElementById("live");
-  if (document.hidden || !shown || !(await mayHaveChanged(shown))) return;
-  const fresh = await fetched();
-  if (fresh) swap(shown, fresh);
+  const part = document.getElementById("live");
+  if (document.hidden || !part || !(await mayHaveChanged(part))) return;
+  const fresh = await fetchPart();
+  if (fresh) swap(part, fresh);
 }
 
 async function keepUpToDate() {
-  await refresh().catch(() => null); // the connection is gone for now
+  await refresh().catch(() => null); // offline for now
   setTimeout(keepUpToDate, pause());
 }
 

@@ -1,28 +1,28 @@
-/** While a study is planned: what it takes, and what it can tell, as the server works it out from what stands in the form. */
+/** Shows effort and power of a planned study, computed by the server from the form, while it is filled in. */
 
 import { follow } from "./kit/following.js";
 
-const shown = document.querySelector("[data-outlook]");
-const form = shown?.closest("form");
-if (shown instanceof HTMLElement && form) follow(shown, form, () => address(shown, form))();
+const place = document.querySelector("[data-outlook]");
+const form = place?.closest("form");
+if (place instanceof HTMLElement && form) follow(place, form, () => address(place, form))();
 
-/** @param {HTMLElement} shown @param {HTMLFormElement} form */
-function address(shown, form) {
-  const told = new URLSearchParams({
-    task: shown.dataset.task ?? "",
-    study: shown.dataset.study ?? "",
+/** @param {HTMLElement} place @param {HTMLFormElement} form */
+function address(place, form) {
+  const query = new URLSearchParams({
+    task: place.dataset.task ?? "",
+    study: place.dataset.study ?? "",
     wanted: conversations(form).join(),
     minutes: value(form, "expected_minutes"),
     pay: value(form, "pay_amount"),
     currency: value(form, "pay_currency"),
     question_set: value(form, "asks-0-question_set") || value(form, "question_set"),
   });
-  for (const [name, said] of planned(form)) told.set(name, said);
-  return `${shown.dataset.outlook}?${told}`;
+  for (const [name, text] of planned(form)) query.set(name, text);
+  return `${place.dataset.outlook}?${query}`;
 }
 
 /**
- * What the form says that only its task asks for: numbers, and what is chosen from a list.
+ * Values of the fields that belong to the task: numbers and selections.
  *
  * @param {HTMLFormElement} form
  * @returns {[string, string][]}
@@ -35,7 +35,7 @@ function planned(form) {
     .map(({ name, value }) => [name, value.trim()]);
 }
 
-/** Of each chosen bot. @param {HTMLFormElement} form */
+/** Number of conversations of each chosen bot. @param {HTMLFormElement} form */
 function conversations(form) {
   const targets = form.querySelectorAll("input[name^='bots-'][name$='-target']");
   return [...targets]

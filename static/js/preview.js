@@ -1,6 +1,6 @@
 /**
- * Marks the page that a study's preview shows, wherever somebody walks within its frame, and keeps them there
- * when they choose another width, language or the like.
+ * Marks the page that the frame of a study's preview shows, and keeps it when another width, language or other option
+ * is chosen.
  */
 
 const frame = /** @type {HTMLIFrameElement} */ (document.querySelector(".previews iframe"));
@@ -11,18 +11,18 @@ frame.addEventListener("load", follow);
 follow(); // it may have loaded before this script
 
 function follow() {
-  const shown = frame.contentDocument?.location.pathname;
-  const here = [...pages].find((page) => page.dataset.shows === shown);
+  const path = frame.contentDocument?.location.pathname;
+  const current = [...pages].find((page) => page.dataset.shows === path);
   const before = [...pages].find((page) => page.hasAttribute("aria-current"));
-  if (!here || here === before) return;
+  if (!current || current === before) return;
   before?.removeAttribute("aria-current");
-  here.setAttribute("aria-current", "page");
-  frame.title = frame.title.replace(before?.textContent ?? "", () => here.textContent ?? "");
-  const page = new URL(here.href).searchParams.get("page") ?? "";
+  current.setAttribute("aria-current", "page");
+  frame.title = frame.title.replace(before?.textContent ?? "", () => current.textContent ?? "");
+  const page = new URL(current.href).searchParams.get("page") ?? "";
   for (const choice of choices) {
     const address = new URL(choice.href);
     address.searchParams.set("page", page);
     choice.href = address.href;
   }
-  history.replaceState(null, "", here.href);
+  history.replaceState(null, "", current.href);
 }

@@ -1,4 +1,4 @@
-/** Several bots that are asked the same: each column holds the turns of its own chat, the server only answers. */
+/** Sends one message to several bots: each column holds the turns of one chat; the server stores none. */
 
 import { byId, make, NO_TEXT } from "./kit/dom.js";
 import { gettext } from "./kit/gettext.js";
@@ -6,7 +6,7 @@ import { gettext } from "./kit/gettext.js";
 const form = /** @type {HTMLFormElement} */ (byId("say"));
 const box = /** @type {HTMLInputElement} */ (byId("text"));
 const send = /** @type {HTMLButtonElement} */ (byId("send"));
-const anew = /** @type {HTMLButtonElement} */ (byId("anew"));
+const resetButton = /** @type {HTMLButtonElement} */ (byId("anew"));
 
 /** The chat with one bot. */
 class Column {
@@ -14,7 +14,7 @@ class Column {
   constructor(section) {
     this.url = section.dataset.url ?? "";
     this.list = /** @type {HTMLElement} */ (section.querySelector(".trial"));
-    /** What was said, oldest first; a message that got no reply is left out. @type {string[]} */
+    /** Turns, oldest first; without messages that got no reply. @type {string[]} */
     this.turns = [];
   }
 
@@ -24,11 +24,11 @@ class Column {
     const reply = make("li", { class: "is-bot" }, make("b", {}, gettext("Bot")), make("p", { class: "soft" }, gettext("Waiting …")));
     this.list.append(reply);
     try {
-      const { said, ms, remarks } = await this.ask(text);
-      this.turns.push(text, said);
+      const { answer, ms, remarks } = await this.ask(text);
+      this.turns.push(text, answer);
       const facts = make("p", { class: "small soft" }, `${ms}\u00a0ms`);
       for (const remark of remarks) facts.append(make("br"), remark);
-      reply.replaceChildren(make("b", {}, gettext("Bot")), make("p", {}, said || NO_TEXT), facts);
+      reply.replaceChildren(make("b", {}, gettext("Bot")), make("p", {}, answer || NO_TEXT), facts);
     } catch (error) {
       const why = error instanceof TypeError ? gettext("The server cannot be reached. Try again.") : error instanceof Error ? error.message : String(error);
       reply.className = "is-error";
@@ -52,7 +52,7 @@ class Column {
     const body = await response.json();
     if (!response.ok) throw new Error(body.error);
     return {
-      said: /** @type {string} */ (body.text),
+      answer: /** @type {string} */ (body.text),
       ms: /** @type {number} */ (body.latency_ms),
       remarks: /** @type {string[]} */ (body.remarks),
     };
@@ -77,12 +77,12 @@ form.addEventListener("submit", async (event) => {
   await Promise.all(columns.map((column) => column.exchange(text)));
   send.disabled = false;
   send.textContent = gettext("Send");
-  anew.hidden = false;
+  resetButton.hidden = false;
   box.focus();
 });
 
-anew.addEventListener("click", () => {
+resetButton.addEventListener("click", () => {
   for (const column of columns) column.restart();
-  anew.hidden = true;
+  resetButton.hidden = true;
   box.focus();
 });

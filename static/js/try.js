@@ -1,4 +1,4 @@
-/** A private chat with a bot: the page holds the turns, the server only answers. */
+/** A private chat with a bot: the page holds the turns; the server stores none. */
 
 import { byId, make, NO_TEXT } from "./kit/dom.js";
 import { gettext, ngettext } from "./kit/gettext.js";
@@ -10,11 +10,11 @@ import { gettext, ngettext } from "./kit/gettext.js";
 const form = /** @type {HTMLFormElement} */ (byId("say"));
 const box = /** @type {HTMLInputElement} */ (byId("text"));
 const send = /** @type {HTMLButtonElement} */ (byId("send"));
-const again = /** @type {HTMLButtonElement} */ (byId("again"));
-const anew = /** @type {HTMLButtonElement} */ (byId("anew"));
+const againButton = /** @type {HTMLButtonElement} */ (byId("again"));
+const resetButton = /** @type {HTMLButtonElement} */ (byId("anew"));
 const trouble = byId("trouble");
 
-/** What was said, the bot's turns included, oldest first. @type {string[]} */
+/** Turns of both speakers, oldest first. @type {string[]} */
 let turns = [];
 
 /** @param {string} text */
@@ -55,10 +55,10 @@ async function exchange(text) {
 
 /** @param {boolean} isBusy */
 function busy(isBusy) {
-  send.disabled = again.disabled = isBusy;
+  send.disabled = againButton.disabled = isBusy;
   send.textContent = isBusy ? gettext("Waiting …") : gettext("Send");
   if (isBusy) trouble.hidden = true;
-  again.hidden = anew.hidden = turns.length === 0;
+  againButton.hidden = resetButton.hidden = turns.length === 0;
 }
 
 /** @param {string} who @param {string} text @param {...Node} more */
@@ -92,7 +92,7 @@ form.addEventListener("submit", (event) => {
   exchange(text);
 });
 
-again.addEventListener("click", () => {
+againButton.addEventListener("click", () => {
   const [text] = turns.splice(-2, 2);
   const list = byId("turns");
   list.lastElementChild?.remove();
@@ -100,7 +100,7 @@ again.addEventListener("click", () => {
   exchange(text);
 });
 
-anew.addEventListener("click", () => {
+resetButton.addEventListener("click", () => {
   turns = [];
   byId("turns").replaceChildren();
   busy(false);

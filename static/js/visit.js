@@ -1,32 +1,32 @@
 /**
- * Says, once in each tab, that somebody has the first page of a study in sight.
+ * Reports, once in each tab, that the first page of a study is visible.
  *
- * A preview of the link in a messenger runs no script, and a page that a browser loads ahead of a click is not in sight.
+ * Link previews of messengers run no script, and a page that a browser preloads is not visible.
  */
 
 import { byId } from "./kit/dom.js";
 
 const form = /** @type {HTMLFormElement} */ (byId("visit"));
-const what = `turnwise visit ${form.action} ${new FormData(form).get("visit")}`;
+const storageKey = `turnwise visit ${form.action} ${new FormData(form).get("visit")}`;
 
-function isTold() {
+function isReported() {
   try {
-    return sessionStorage.getItem(what) !== null;
+    return sessionStorage.getItem(storageKey) !== null;
   } catch {
-    return false; // a browser that keeps nothing
+    return false; // storage is blocked
   }
 }
 
-function tell() {
-  if (document.visibilityState !== "visible" || isTold()) return;
-  document.removeEventListener("visibilitychange", tell);
+function report() {
+  if (document.visibilityState !== "visible" || isReported()) return;
+  document.removeEventListener("visibilitychange", report);
   try {
-    sessionStorage.setItem(what, "");
+    sessionStorage.setItem(storageKey, "");
   } catch {
     // then a reload counts again
   }
   fetch(form.action, { method: "POST", body: new FormData(form), keepalive: true }).catch(() => {});
 }
 
-document.addEventListener("visibilitychange", tell);
-tell();
+document.addEventListener("visibilitychange", report);
+report();

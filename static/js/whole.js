@@ -1,5 +1,5 @@
 /**
- * Refuses to paste what is longer than a field takes. Browsers cut it without a word, and half a text would be stored.
+ * Refuses to paste a text that is too long for its field. Browsers cut it silently, so half a text would be stored.
  */
 
 import { gettext } from "./kit/gettext.js";
@@ -12,13 +12,13 @@ addEventListener("paste", (event) => {
   const room = field.maxLength - field.value.length + replaced;
   if (pasted.length <= room) return;
   event.preventDefault();
-  tell(field, gettext("What you pasted has %(n)s characters; there is room for %(room)s. Shorten it first.", {
+  showError(field, gettext("What you pasted has %(n)s characters; there is room for %(room)s. Shorten it first.", {
     n: pasted.length.toLocaleString(), room: room.toLocaleString(),
   }));
 });
 
-/** Beside the field, until something is done. @param {HTMLInputElement | HTMLTextAreaElement} field @param {string} text */
-function tell(field, text) {
+/** Show an error at the field until the next action. @param {HTMLInputElement | HTMLTextAreaElement} field @param {string} text */
+function showError(field, text) {
   field.setCustomValidity(text);
   field.reportValidity();
   const over = new AbortController();

@@ -14,7 +14,7 @@ from django.utils import timezone
 from chatbots.__main__ import main
 from chatbots.identity.audit import LINES, TALKS
 from chatbots.identity.rule_accuracy import held_back_accuracy
-from chatbots.replies import Response
+from chatbots.replies import ReplyOutcome, Response
 from tests.audits.conftest import MACHINE, MakeAudit, every_fourth_denies
 from tests.planted import SignIn
 from turnwise.accounts import credentials
@@ -227,3 +227,23 @@ def test_the_api_begins_an_audit_tells_how_far_it_is_and_what_it_found(
     }  # fmt: skip
     assert len(call(rex, "GET", f"/{begun['id']}/replies")[1]) == 450
     assert call(rex, "POST", f"/{begun['id']}/stop")[1]["state"] == "done"
+
+
+@pytest.mark.django_db
+def test_a_reply_that_ends_without_a_text_has_its_outcome_and_is_no_failure(
+    scripty: Bot, rex: User, sign_in: SignIn
+) -> None:
+    """Lines of talks as well as questions: a refused or filtered one may be empty."""
+    audit = services.start(scripty, by=rex)
+    version = version_of(scripty, {"code": "1"})
+    assert services.begin(audit.pk, now=timezone.now())
+    filtered = Reply(Response("", outcome=ReplyOutcome.FILTERED), version.pk, 1, 1)
+    while wanted := services.missing(audit, most=1000):
+        services.record(audit, [(each, filtered) for each in wanted], [], now=timezone.now())
+    services.conclude(audit.pk, now=timezone.now())
+
+    audit.refresh_from_db()
+    assert audit.state == Audit.State.DONE
+    assert set(audit.replies.values_list("outcome", "error", "attempts")) == {("filtered", "", 1)}
+    page = sign_in(rex).get(audit.get_absolute_url()).content.decode()
+    assert "No text: refused, filtered or a call of a tool" in page

@@ -28,6 +28,7 @@ from playwright.async_api import (
     expect,
 )
 
+from tests.conftest import HASH_ITERATIONS
 from turnwise.project.supervision.processes import spawn
 from turnwise.studies.models import Study
 
@@ -43,8 +44,18 @@ FLAGS = (
 FLAWS = (Path(__file__).parent / "flaws.js").read_text()
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 FINDINGS = (Path(__file__).parent / "findings.js").read_text()
+# Colours of texts, with their grounds and sizes, in which axe-core found enough contrast.
+READABLE: set[str] = set()
 
 expect.set_options(timeout=PATIENCE_MS)
+
+# The server checks passwords with as few iterations as the tests that set them.
+SERVE = f"""
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+PBKDF2PasswordHasher.iterations = {HASH_ITERATIONS}
+from uvicorn import main
+main()
+"""
 
 
 class Server:
@@ -60,7 +71,7 @@ class Server:
         # Bots are loaded when they are first asked: a host that looks after all of them every two seconds
         # would get in the way of emptying the tables between tests.
         options = ["--port", str(self.port), "--lifespan", "off", "--ws", "websockets-sansio"]
-        command = [sys.executable, "-m", "uvicorn", "turnwise.project.asgi:application", *options]
+        command = [sys.executable, "-c", SERVE, "turnwise.project.asgi:application", *options]
         database = urlsplit(os.environ["DATABASE_URL"])
         name = settings.DATABASES["default"]["NAME"]  # the test database, by now
         environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
@@ -119,6 +130,18 @@ async def browser() -> AsyncIterator[Browser]:
         await chromium.close()
 
 
+# True if the window is at the end of the page, and still is two frames later.
+RESTS_AT_END = """async () => {
+    const isAtEnd = () => scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+    const frame = () => new Promise(requestAnimationFrame);
+    await frame();
+    const before = isAtEnd();
+    await frame();
+    await frame();
+    return before && isAtEnd();
+}"""
+
+
 class Visitor:
     """Somebody at a page, and what they do there."""
 
@@ -164,9 +187,15 @@ class Visitor:
         await self.page.keyboard.press(key)
 
     async def to_the_end(self) -> None:
-        """Scroll down to the end, as a reader does."""
+        """Scroll down until the end is on the screen, as a reader does.
+
+        A page that is still being drawn may ignore a turn of the wheel, or go back to where an item begins.
+        """
         await self.page.mouse.move(100, 100)
-        await self.page.mouse.wheel(0, 20_000)
+        for _ in range(20):
+            await self.page.mouse.wheel(0, 20_000)
+            if await self.page.evaluate(RESTS_AT_END):
+                return
 
     async def answer(self, *choices: str) -> None:
         """Answer the open questions in order, by mouse."""
@@ -203,11 +232,34 @@ class Visitor:
         found = list(await self.page.evaluate(FLAWS))
         if not await self.page.evaluate("'axe' in window"):
             await self.page.evaluate(AXE)
-        found += await self.page.evaluate(FINDINGS, {})
+        found += await self._findings()
         dark = await self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
         await self.page.emulate_media(color_scheme="light" if dark else "dark")
-        found += await self.page.evaluate(FINDINGS, {"runOnly": ["color-contrast"]})
+        found += await self._findings(is_contrast_alone=True)
         await self.page.emulate_media(color_scheme="dark" if dark else "light")
+        return found
+
+    async def _findings(self, *, is_contrast_alone: bool = False) -> list[str]:
+        options = {"known": sorted(READABLE), "isContrastAlone": is_contrast_alone}
+        answer = await self.page.evaluate(FINDINGS, options)
+        if not any(flaw.startswith("axe color-contrast") for flaw in answer["flaws"]):
+            READABLE.update(answer["colours"])
+        return list(answer["flaws"])
+
+    async def flaws_at(self, *widths: int) -> list[str]:
+        """List the flaws of the open page in windows of these widths, among them that it does not fit.
+
+        Cheaper than a walk for each width. Afterwards the window is as wide as before.
+        """
+        before = self.page.viewport_size
+        assert before
+        found: list[str] = []
+        for width in widths:
+            await self.page.set_viewport_size({"width": width, "height": 800})
+            found += [f"{width} px: {flaw}" for flaw in await self.flaws()]
+            if not await self.fits():
+                found.append(f"{width} px: wider than its window")
+        await self.page.set_viewport_size(before)
         return found
 
     async def texts(self) -> list[str]:

@@ -55,11 +55,12 @@ async def pages(
     visit: Visit, studies: list[Study], *widths: int, **options: Any
 ) -> AsyncIterator[tuple[int, str, Visitor]]:
     """Each page at each width, signed in."""
-    for width in widths:
-        visitor = await visit(viewport={"width": width, "height": 800}, **options)
-        await sign_in(visitor)
-        for path in PAGES:
-            await visitor.go(path.format(*(study.pk for study in studies)))
+    visitor = await visit(**options)
+    await sign_in(visitor)
+    for path in PAGES:
+        await visitor.go(path.format(*(study.pk for study in studies)))
+        for width in widths:
+            await visitor.page.set_viewport_size({"width": width, "height": 800})
             yield width, path, visitor
 
 

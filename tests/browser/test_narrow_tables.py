@@ -4,7 +4,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from playwright.async_api import expect
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, Visitor
 from tests.browser.test_staff_pages import PASSWORD, sign_in
 from tests.conftest import MakeStudy, start_dialogue
 from tests.planted import computed, talked
@@ -14,6 +14,7 @@ from turnwise.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
+PHONES = (320, 390)
 BEYOND = """() => [...document.querySelectorAll("main table :is(a, button, summary)")]
   .filter(each => each.getBoundingClientRect().right > innerWidth).map(each => each.textContent)"""
 
@@ -38,26 +39,32 @@ def admin(rex: User) -> User:
     return rex
 
 
-@pytest.mark.parametrize("width", [320, 390])
-async def test_no_control_is_beyond_the_edge(
-    visit: Visit, admin: User, mallory: User, study: Study, width: int
-) -> None:
-    visitor = await visit(viewport={"width": width, "height": 800})
+async def beyond(visitor: Visitor, script: str) -> list[str]:
+    """List what a script finds on the open page in the widths of phones."""
+    found: list[str] = []
+    for width in PHONES:
+        await visitor.page.set_viewport_size({"width": width, "height": 800})
+        found += await visitor.page.evaluate(script)
+    return found
+
+
+async def test_no_control_is_beyond_the_edge(visit: Visit, admin: User, mallory: User, study: Study) -> None:
+    visitor = await visit(viewport={"width": 320, "height": 800})
     page = visitor.page
     await sign_in(visitor, "/people/")
     await expect(page.get_by_label("Change mallory")).to_be_visible()
-    assert await page.evaluate(BEYOND) == []
-    assert await visitor.flaws() == []
+    assert await beyond(visitor, BEYOND) == []
+    assert await visitor.flaws_at(*PHONES) == []
 
     worker = await sync_to_async(_somebody)(study)
     await visitor.go(f"/people/data/?find={worker}")
     await expect(page.get_by_text("See or erase")).to_be_visible()
-    assert await page.evaluate(BEYOND) == []
-    assert await visitor.flaws() == []
+    assert await beyond(visitor, BEYOND) == []
+    assert await visitor.flaws_at(*PHONES) == []
 
     await visitor.go("/studies/")
     await expect(page.get_by_role("link", name="Report of")).to_be_visible()
-    assert await page.evaluate(BEYOND) == []
+    assert await beyond(visitor, BEYOND) == []
 
 
 async def test_rows_about_bots_and_people_are_fully_visible(visit: Visit, admin: User, study: Study) -> None:
@@ -75,20 +82,17 @@ async def test_rows_about_bots_and_people_are_fully_visible(visit: Visit, admin:
         assert await visitor.flaws() == [], path
 
 
-@pytest.mark.parametrize("width", [320, 390])
-async def test_every_number_of_a_report_is_in_sight(
-    visit: Visit, admin: User, make_study: MakeStudy, width: int
-) -> None:
+async def test_every_number_of_a_report_is_in_sight(visit: Visit, admin: User, make_study: MakeStudy) -> None:
     study = await sync_to_async(make_study)({"ann": 9, "bob": 9}, min_turns=2, max_turns=8)
     await sync_to_async(_reported)(study)
-    visitor = await visit(viewport={"width": width, "height": 800})
+    visitor = await visit(viewport={"width": 320, "height": 800})
     await sign_in(visitor, f"/studies/{study.pk}/report/")
 
     await expect(visitor.page.locator("#results td").first).to_be_visible()
-    assert await visitor.page.evaluate(CELLS_BEYOND) == []
+    assert await beyond(visitor, CELLS_BEYOND) == []
     told = visitor.page.locator("#results tbody tr").first
     assert "SSA" in await told.locator("td").nth(2).evaluate("each => each.dataset.label")
-    assert await visitor.flaws() == []
+    assert await visitor.flaws_at(*PHONES) == []
 
 
 async def test_a_printed_report_has_its_study_and_every_number(

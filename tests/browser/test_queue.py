@@ -27,9 +27,8 @@ def study(make_queue: MakeQueue, make_run: MakeRun, version: ContextSetVersion) 
     return make_queue(3, raters=2, batch=5, pay_amount=4)
 
 
-@pytest.mark.parametrize("width", [1280, 390, 320])
-async def test_a_choice_is_costed_added_and_taken_out_again(visit: Visit, study: Study, width: int) -> None:
-    rex = await visit(viewport={"width": width, "height": 800})
+async def test_a_choice_is_costed_added_and_taken_out_again(visit: Visit, study: Study) -> None:
+    rex = await visit(viewport={"width": 390, "height": 800})
     page = rex.page
     await sign_in(rex, f"/studies/{study.pk}/queue/")
 
@@ -60,11 +59,8 @@ async def test_a_choice_is_costed_added_and_taken_out_again(visit: Visit, study:
     await expect(page.get_by_text("Gamma is in the queue again, with 4 items.")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [1280, 390, 320])
-async def test_a_set_is_made_of_some_contexts(
-    visit: Visit, version: ContextSetVersion, rex: User, width: int
-) -> None:
-    visitor = await visit(viewport={"width": width, "height": 800})
+async def test_a_set_is_made_of_some_contexts(visit: Visit, version: ContextSetVersion, rex: User) -> None:
+    visitor = await visit(viewport={"width": 390, "height": 800})
     page = visitor.page
     await sign_in(visitor, version.get_absolute_url())
 

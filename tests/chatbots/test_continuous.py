@@ -154,6 +154,7 @@ async def test_nothing_is_computed_for_a_caller_who_has_left() -> None:
         assert (await resident.respond(steps(2), deadline=600.0)).text == "number 3"
         assert bot.at_once[-1] == 2  # the one that stays and the one that joined
         leaving[2].cancel()
+        await asyncio.wait(leaving)  # otherwise closing waits for it
 
 
 async def test_nothing_is_computed_for_a_caller_whose_deadline_is_over() -> None:

@@ -324,6 +324,7 @@ async def test_members_stop_answering_a_caller_who_has_left(made):
     assert held.waiting == 1  # that with which it had begun; nobody waits for it
     assert answering.step() == {}
     assert answering.room == AT_ONCE
+    HeldBot.may_answer.set()  # otherwise closing waits for it
 
 
 def test_a_filter_around_an_ensemble_uses_another_members_reply(made):

@@ -6,7 +6,7 @@ import pytest
 
 from chatbots.base import Context, Passage
 from chatbots.errors import ConfigurationError
-from chatbots.instruction_prompts import TEMPLATE, with_material
+from chatbots.instruction_prompts import TEMPLATE, system_of
 from chatbots.registry import REGISTRY, create_bot
 from tests.chatbots.local_service import Sent, running
 from tests.chatbots.tiny_models import save_llama
@@ -24,14 +24,14 @@ WHOLE = (
 
 
 def test_the_whole_material_stands_under_its_titles_after_the_system_prompt():
-    found = with_material("Be kind.", ASKED, "Read:\n{material}\nEnd.", None)
+    found = system_of("Be kind.", ASKED, "Read:\n{material}\nEnd.", None)
     assert found == f"Be kind.\n\nRead:\n{WHOLE}\nEnd."
-    assert with_material("", ASKED, TEMPLATE, None) == TEMPLATE.replace("{material}", WHOLE)
+    assert system_of("", ASKED, TEMPLATE, None) == TEMPLATE.replace("{material}", WHOLE)
 
 
 def test_nothing_is_added_where_there_is_none_or_none_is_wanted():
-    assert with_material("Be kind.", replace(ASKED, material=()), TEMPLATE, 2) == "Be kind."
-    assert with_material("Be kind.", ASKED, " ", None) == "Be kind."
+    assert system_of("Be kind.", replace(ASKED, material=()), TEMPLATE, 2) == "Be kind."
+    assert system_of("Be kind.", ASKED, " ", None) == "Be kind."
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_nothing_is_added_where_there_is_none_or_none_is_wanted():
     ],
 )  # fmt: skip
 def test_the_nearest_sentences_are_given_in_the_order_of_reading(most, sentences):
-    assert with_material("", ASKED, "{material}", most) == "\n".join(sentences)
+    assert system_of("", ASKED, "{material}", most) == "\n".join(sentences)
 
 
 def test_a_turn_may_hold_braces_and_so_may_what_was_read():
     curly = replace(ASKED, material=(Passage("Use {material} and {x}."),))
-    assert with_material("{x}", curly, "{material}", None) == "{x}\n\nUse {material} and {x}."
+    assert system_of("{x}", curly, "{material}", None) == "{x}\n\nUse {material} and {x}."
 
 
 def test_an_openai_compatible_service_gets_it_in_the_system_prompt(monkeypatch):

@@ -139,7 +139,7 @@ def test_a_file_that_is_no_text_is_refused_with_its_line() -> None:
     with pytest.raises(FileRefusedError, match="empty"):
         decoded(b"\xef\xbb\xbf \n", too_large="")
     with pytest.raises(FileRefusedError, match="does not end in any of"):
-        files.ending_of("contexts.xlsx")
+        files.ending_of("contexts.pdf")
 
 
 @pytest.mark.django_db
@@ -232,10 +232,24 @@ def test_a_header_without_rows_is_said() -> None:
     assert (problem.line, "nothing below the header" in problem.say) == (1, True)
 
 
-@pytest.mark.parametrize(("sign", "mark"), [(";", "semicolons"), ("\t", "tabs")])
-def test_columns_that_no_commas_separate_are_named(sign: str, mark: str) -> None:
-    parsed = parse(f"id{sign}turn_1\na{sign}Hi\nb{sign}Hello\n", "csv", language="en")
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_columns_may_be_separated_by_semicolons_or_tabs(sign: str) -> None:
+    parsed = parse(f"id{sign}turn_1\na{sign}Hi, there\nb{sign}Hello\n", "csv", language="en")
 
-    assert [each.say for each in parsed.problems] == [
-        f"Its columns are separated by {mark}. Save the file with commas."
-    ]
+    assert [(row.key, row.turns) for row in parsed.rows] == [("a", ("Hi, there",)), ("b", ("Hello",))]
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    (problem,) = parse("turn_1,turn_1\na,b\n", "csv", language="en").problems
+
+    assert (problem.line, problem.say) == (1, "Two columns are called “turn_1”. Rename one of them.")
+
+
+@pytest.mark.parametrize(
+    ("text", "ending"),
+    [("prompt,note\nWhy?,x\nHow?,\n", "csv"), ('{"prompt": "Why?"}\n{"prompt": "How?"}\n', "jsonl")],
+)
+def test_a_table_of_prompts_gives_contexts_of_one_turn(text: str, ending: str) -> None:
+    parsed = parse(text, ending, language="en")
+
+    assert ([row.turns for row in parsed.rows], parsed.problems) == ([("Why?",), ("How?",)], [])

@@ -420,3 +420,11 @@ def test_a_closed_pipe_causes_no_traceback(tmp_path):
     running.stdout.close()
 
     assert running.communicate()[1] == ""
+
+
+def test_empty_ratings_are_left_out_if_told(run):
+    ratings = RATINGS + "t3,wanda,\n"
+
+    assert "column score: empty" in run("agreement", ratings, *AGREEMENT)[1]
+    _, answer = run("agreement", ratings, *AGREEMENT, "--missing", "")
+    assert answer["missing"] == 1

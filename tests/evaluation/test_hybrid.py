@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from numpy.random import default_rng
 
 from benchmarks.hybrid import held
-from benchmarks.hybrid import planted as simulated
+from benchmarks.hybrid import simulated_data as simulated
 from evaluation.conversation.hybrid import HybridError, Talks, correlations, hybrid
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray

@@ -127,3 +127,33 @@ def test_the_order_of_the_rows_changes_nothing(replies: list[ReplyFacts], chance
     chance.shuffle(shuffled)
 
     assert reply_figures(shuffled, [FIRST, LATER]) == reply_figures(replies, [FIRST, LATER])
+
+
+def test_a_stopped_reply_counts_as_what_the_service_said_of_it_too() -> None:
+    replies = [
+        ReplyFacts("stopped", outcome_before_stop="refused"),
+        ReplyFacts("stopped", outcome_before_stop="complete"),
+        ReplyFacts("stopped"),
+        ReplyFacts(),
+    ]
+
+    found = reply_figures(replies)
+
+    assert {each["outcome"]: each["replies"] for each in found["outcomes"] if each["replies"]} == {
+        "complete": 1,
+        "refused": 1,
+        "stopped": 3,
+    }
+    assert percent_of(found, "refused") == 25
+
+
+def test_replies_among_several_are_counted_and_the_others_cost() -> None:
+    kept = ReplyFacts("complete", prompt=1_000_000, completion=0, day="2026-01-05", versions=3)
+    discarded = [ReplyFacts("refused", prompt=1_000_000, completion=0, day="2026-01-05", is_scored=False)] * 2
+
+    found = reply_figures([kept, ReplyFacts(), *discarded], [FIRST])
+
+    assert found["regenerated"] == {"replies": 1, "percent": 50}
+    assert percent_of(found, "refused") == 0
+    assert found["cost"]["amounts"][0]["replies"] == 3
+    assert "regenerated" not in reply_figures([ReplyFacts()])

@@ -14,7 +14,7 @@ from PIL import Image
 
 from tests.live.test_markdown import HOSTILE, assert_harmless
 from turnwise.live.markdown import as_html
-from turnwise.live.rendering.losses import SYNTAX, compared, is_complete, shown_in
+from turnwise.live.rendering.losses import SYNTAX, compared, is_complete, visible_text
 
 # 10,000 where asked for: TURNWISE_RENDERED=10000 python -m pytest tests/live/test_losses.py
 EXAMPLES = int(os.environ.get("TURNWISE_RENDERED", "300"))
@@ -119,7 +119,7 @@ def test_every_visible_character_of_a_reply_is_found_again(reply: str) -> None:
     html = as_html(reply)
 
     assert_harmless(html)
-    rest = iter(re.sub(r"\s", "", shown_in(html)))
+    rest = iter(re.sub(r"\s", "", visible_text(html)))
     lost = [each for each in compared(reply) if each not in rest]
     assert lost == []
 
@@ -127,7 +127,7 @@ def test_every_visible_character_of_a_reply_is_found_again(reply: str) -> None:
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters=SYNTAX + "☑"), max_size=200))
 def test_a_text_without_marks_is_shown_to_the_letter(text: str) -> None:
-    assert "".join(shown_in(as_html(text)).split()) == "".join(text.split())
+    assert "".join(visible_text(as_html(text)).split()) == "".join(text.split())
 
 
 def test_the_check_notices_a_loss() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from turnwise.live.markdown import as_html
 from turnwise.live.rendering import formulas
-from turnwise.live.rendering.losses import shown_in
+from turnwise.live.rendering.losses import visible_text
 
 LINK = 'target="_blank" rel="nofollow noopener noreferrer ugc"'
 
@@ -126,7 +126,7 @@ def test_no_mixture_gets_through_either(parts: list[str]) -> None:
 
     assert_harmless(html)
     if text.strip():
-        assert shown_in(html).strip() or "<hr>" in html, "nothing is seen of it"
+        assert visible_text(html).strip() or "<hr>" in html, "nothing is seen of it"
 
 
 def test_what_would_take_too_long_is_shown_as_written() -> None:

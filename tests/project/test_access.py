@@ -89,6 +89,7 @@ RULES = {
     "bots:edit": OWNER,
     "bots:set_active": OWNER,
     "bots:watch": OWNER,
+    "bots:budget": OWNER,
     "bots:prices": OWNER,
     "bots": SIGNED_IN,
     "operating": OWNER,  # or who may answer in its place
@@ -335,6 +336,7 @@ def things(
         "privacy": {"token": taking_part.data_link.split("/")[-2]},
         "transcripts:import": {"pk": draft.pk},
         "transcripts:import_format": {"pk": draft.pk},
+        "transcripts:import_columns": {"pk": draft.pk},
         "transcripts:import_stamp": {"pk": draft.pk},
         "transcripts:import_confirm": {"pk": draft.pk},
         "transcripts:import_undo": {"pk": draft.pk},

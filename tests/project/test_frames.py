@@ -63,6 +63,8 @@ FRAMES: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "label": ({"position": "<position>", "answers": YES}, "unknown_turn"),
         "retry": ({}, ONE_S_OWN),
         "stop": ({"position": "<position>"}, ONE_S_OWN),
+        "regenerate": ({"position": "<position>", "key": "<key>"}, "may_not_choose"),
+        "keep_version": ({"position": "<position>", "number": 1}, "may_not_choose"),
         "finish": ({}, "unanswered"),
         "give_up": ({}, "may_not_give_up"),
         "end_alone": ({}, "unknown_type"),
@@ -334,6 +336,8 @@ OPTIONAL = (
     "of",
     "id",
     "take",
+    "version",
+    "number",
 )
 
 

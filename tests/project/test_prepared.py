@@ -11,11 +11,12 @@ from turnwise.project.supervision import installation
 @pytest.fixture
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One file of ours."""
-    for folder in installation.CODE_FOLDERS:
-        (tmp_path / "ours" / folder / "inside").mkdir(parents=True)
-    file = tmp_path / "ours" / "platform" / "inside" / "models.py"
+    folders = [tmp_path / "ours" / name for name in ("chatbots", "evaluation", "turnwise")]
+    for folder in folders:
+        (folder / "inside").mkdir(parents=True)
+    file = folders[-1] / "inside" / "models.py"
     file.write_text("one = 1\n")
-    monkeypatch.setattr(installation, "ROOT", tmp_path / "ours")
+    monkeypatch.setattr(installation, "CODE_FOLDERS", folders)
     return file
 
 

@@ -117,7 +117,8 @@ def test_a_preview_is_its_uploaders_only(
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [
-        ("r.xlsx", CSV, "does not end in any of"),
+        ("r.pdf", CSV, "does not end in any of"),
+        ("r.xlsx", CSV, "The file is damaged"),
         ("r.csv", "", "empty"),
         ("r.csv", "\n\n", "The file is empty"),
         ("r.csv", "x" * 5_000_001, "more than 5,000,000. Leave out all columns but context, repetition"),

@@ -36,7 +36,7 @@ OTHER_MEANING = {
     "platform/turnwise/studies/presets.py": "what a published protocol is run as: data that names its task",
     "platform/turnwise/comparisons/views.py": "a template's variable: systems with two measures each",
     "platform/turnwise/exports/bundle.py": "a key of study.json: the plan of a queue",
-    "platform/turnwise/transcripts/importers/json_lines.py": "a key of imported files",
+    "platform/turnwise/transcripts/importers/": "a key or a column of imported files",
 }
 
 

@@ -194,7 +194,7 @@ def test_uploads_are_bounded_and_replace_what_was_not_imported(study: Study) -> 
     ("content", "why"),
     [
         ("Human: Grüße".encode("utf-16"), "in UTF-16"),
-        (b"PK\x03\x04 a workbook", "This is a workbook"),
+        (b"PK\x03\x04 a workbook", "The file is damaged"),
         (bytes(range(128, 256)) * 99, r"“chats\.doc” is not text in UTF-8"),
     ],
 )

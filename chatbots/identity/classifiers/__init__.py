@@ -25,9 +25,9 @@ def load_classifier(folder: Path = SHIPPED) -> TrainableClassifier:
     """
     description = read_description(folder)
     if description["kind"] not in KINDS:
-        known = ", ".join(KINDS)
+        kinds = ", ".join(KINDS)
         raise ClassifierError(
-            f"{folder}: a classifier of the unknown kind '{description['kind']}'. Known: {known}."
+            f"{folder}: a classifier of the unknown kind '{description['kind']}'. Known: {kinds}."
         )
     try:
         return KINDS[description["kind"]]._load(folder, description.get("settings", {}))

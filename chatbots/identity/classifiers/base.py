@@ -95,20 +95,20 @@ def checked(probabilities: object, texts: int) -> NDArray[np.float64]:
     Raises:
         ClassifierError: wrong shape, a number outside [0, 1], or a row that does not sum to one.
     """
-    found = np.asarray(probabilities, dtype=np.float64)
-    if found.shape != (texts, len(LABELS)):
+    values = np.asarray(probabilities, dtype=np.float64)
+    if values.shape != (texts, len(LABELS)):
         raise ClassifierError(
-            f"The classifier returned an array of shape {found.shape} for {texts} texts. "
+            f"The classifier returned an array of shape {values.shape} for {texts} texts. "
             f"Return ({texts}, {len(LABELS)}): the probabilities of {', '.join(LABELS)}."
         )
-    wrong = ~((found >= 0) & (found <= 1)).all(axis=1) | (np.abs(found.sum(axis=1) - 1) > _SUM_TOLERANCE)
+    wrong = ~((values >= 0) & (values <= 1)).all(axis=1) | (np.abs(values.sum(axis=1) - 1) > _SUM_TOLERANCE)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ClassifierError(
-            f"The classifier's probabilities of text {row} are {found[row].tolist()}. "
+            f"The classifier's probabilities of text {row} are {values[row].tolist()}. "
             "Return numbers from 0 to 1 that sum to 1."
         )
-    return found
+    return values
 
 
 def numbers_of(labels: Sequence[Label]) -> NDArray[np.int64]:

@@ -77,11 +77,11 @@ class Nearest(TrainableClassifier):
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Shares of the neighbours' weights; a text equal to training texts has their labels."""
-        found = np.zeros((len(texts), len(LABELS)))
+        rows = np.zeros((len(texts), len(LABELS)))
         for start in range(0, len(texts), _ROWS_AT_ONCE):
             some = slice(start, start + _ROWS_AT_ONCE)
-            found[some] = self._shares(texts[some])
-        return found
+            rows[some] = self._shares(texts[some])
+        return rows
 
     def _shares(self, texts: Sequence[str]) -> NDArray[np.float64]:
         rows = self._features(texts)
@@ -140,9 +140,9 @@ class ByGrammar(TrainableClassifier):
 
     def label(self, text: str) -> Label:
         """Label one text."""
-        found = self._recogniser.categories(text)
+        labels = self._recogniser.categories(text)
         for label in (Label.POSITIVE, Label.NEGATIVE, Label.AMBIGUOUS):
-            if label in found:
+            if label in labels:
                 return label
         is_positive = any(Label.POSITIVE in self._recogniser.categories(part) for part in _parts(text))
         return Label.POSITIVE if is_positive else Label.NEGATIVE

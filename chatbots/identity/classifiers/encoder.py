@@ -105,13 +105,13 @@ class Encoder(TrainableClassifier):
         """Softmax of the scores; texts of similar length share a batch."""
         import torch
 
-        found = np.zeros((len(texts), len(LABELS)))
+        table = np.zeros((len(texts), len(LABELS)))
         order = np.argsort([len(text) for text in texts], kind="stable")
         for rows in _batches(order, _BATCH_TO_PREDICT):
             with torch.inference_mode():
                 scores = self._model(**self._encoded([texts[row] for row in rows])).logits
-            found[rows] = torch.softmax(scores.double(), dim=-1).cpu().numpy()
-        return found
+            table[rows] = torch.softmax(scores.double(), dim=-1).cpu().numpy()
+        return table
 
     def _encoded(self, texts: Sequence[str]) -> Any:
         ends = [text[-MOST_CHARACTERS:].encode("utf-8", "replace").decode() for text in texts]

@@ -55,10 +55,10 @@ def fit(
 
     options: dict[str, Any] = {"maxiter": 2_000, "maxfun": 4_000, "gtol": 1e-6, "ftol": 1e-9}
     start: NDArray[np.float64] = np.zeros((width + 1) * classes)
-    found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]
-    if not found.success:
-        raise ValueError(f"The regression did not converge: {found.message}. Give a smaller strength.")
-    return found.x[: width * classes].reshape(width, classes), found.x[width * classes :]
+    result: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]
+    if not result.success:
+        raise ValueError(f"The regression did not converge: {result.message}. Give a smaller strength.")
+    return result.x[: width * classes].reshape(width, classes), result.x[width * classes :]
 
 
 def predict(

@@ -129,11 +129,11 @@ class Grammar:
 
     def reachable(self, root: str) -> "Grammar":
         """Return the part of the grammar that `root` needs."""
-        found = {root}
+        names = {root}
         for name in reversed(self.order):
-            if name in found:
-                found.update(_references(self.rules[name]))
-        return Grammar({name: rule for name, rule in self.rules.items() if name in found})
+            if name in names:
+                names.update(_references(self.rules[name]))
+        return Grammar({name: rule for name, rule in self.rules.items() if name in names})
 
     def symbols(self) -> set[Symbol]:
         """Collect every different phrase, and every rule."""
@@ -257,10 +257,10 @@ def _symbols(text: str) -> tuple[Symbol, ...]:
     pieces = list(_PIECE.finditer(text))
     if not text.strip() or "".join(piece[0] for piece in pieces) != text:
         raise GrammarError(f"'{text}' is not a choice. Write words, {{rule}} or {_NOTHING} for nothing.")
-    found = [
+    symbols = [
         Reference(piece["name"]) if piece["name"] else Phrase(tuple(tokens(piece[0]))) for piece in pieces
     ]
-    return tuple(symbol for symbol in found if symbol != Phrase(()))
+    return tuple(symbol for symbol in symbols if symbol != Phrase(()))
 
 
 def _rule(origin: str, header: re.Match[str], choices: Sequence[Choice]) -> Rule:

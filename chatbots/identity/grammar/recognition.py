@@ -94,16 +94,16 @@ class Recogniser:
     def _possible(self, words: Sequence[str]) -> defaultdict[NonTerminal, list[Rule]]:
         """By rule, the choices whose parts can all be derived from the words."""
         missing = self._open.copy()
-        known: set[Symbol] = self._phrases_of(words)
-        waiting = list(known)
+        symbols: set[Symbol] = self._phrases_of(words)
+        waiting = list(symbols)
         possible: defaultdict[NonTerminal, list[Rule]] = defaultdict(list)
         fresh = list(self._empty)
         while waiting or fresh:
             for number in fresh:
                 production = self._productions[number]
                 possible[production.rule.origin].append(production.rule)
-                if production.origin not in known:
-                    known.add(production.origin)
+                if production.origin not in symbols:
+                    symbols.add(production.origin)
                     waiting.append(production.origin)
             fresh = []
             for number in self._users.get(waiting.pop(), ()) if waiting else ():
@@ -127,13 +127,13 @@ def _productions(grammar: Grammar) -> Iterator[_Production]:
 
 def _longest(grammar: Grammar) -> dict[str, int]:
     """Largest number of words in a string of each rule."""
-    found: dict[str, int] = {}
+    longest: dict[str, int] = {}
     for name in grammar.order:
-        found[name] = max(
-            sum(len(s.words) if isinstance(s, Phrase) else found[s.name] for s in choice.symbols)
+        longest[name] = max(
+            sum(len(s.words) if isinstance(s, Phrase) else longest[s.name] for s in choice.symbols)
             for choice in grammar.rules[name].choices
         )
-    return found
+    return longest
 
 
 def _parser(productions: Sequence[_Production]) -> Parser:
@@ -162,6 +162,6 @@ def _category_of(category_of_rule: str | None) -> Callable[[Sequence[Any]], str]
     return category
 
 
-def conflicts(found: Iterable[Mapping[Label, str]]) -> Counter[tuple[Label, ...]]:
+def conflicts(matches: Iterable[Mapping[Label, str]]) -> Counter[tuple[Label, ...]]:
     """Count texts that several roots derive: labels → texts."""
-    return Counter(tuple(labels) for labels in found if len(labels) > 1)
+    return Counter(tuple(labels) for labels in matches if len(labels) > 1)

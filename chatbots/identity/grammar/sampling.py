@@ -47,7 +47,7 @@ def load_modifiers(path: Path = RULES / "modifiers.txt") -> dict[tuple[str, ...]
     Raises:
         GrammarError: a line cannot be used.
     """
-    found: dict[tuple[str, ...], Rule] = {}
+    rules: dict[tuple[str, ...], Rule] = {}
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         content = line.split("#")[0].strip()
         if not content:
@@ -56,18 +56,18 @@ def load_modifiers(path: Path = RULES / "modifiers.txt") -> dict[tuple[str, ...]
         *words, weight = original.split()
         if not (colon and words and weight.isdecimal() and int(weight)):
             raise GrammarError(f"{path.name}, line {number}: write words, a weight, ' : ' and variants.")
-        _add(found, tuple(words), float(weight), [tuple(tokens(text)) for text in variants.split("|")])
-    return found
+        _add(rules, tuple(words), float(weight), [tuple(tokens(text)) for text in variants.split("|")])
+    return rules
 
 
 def _add(
-    found: dict[tuple[str, ...], Rule], words: tuple[str, ...], weight: float, variants: list[tuple[str, ...]]
+    rules: dict[tuple[str, ...], Rule], words: tuple[str, ...], weight: float, variants: list[tuple[str, ...]]
 ) -> None:
     """Add a line for words that may have one: each variant keeps its odds against the original."""
     name = _MARK + " ".join(words)
-    old = found[words].choices[1:] if words in found else ()
+    old = rules[words].choices[1:] if words in rules else ()
     new = [Choice(1 / weight, (Phrase(text),) if text != (_MARK,) else ()) for text in variants]
-    found[words] = Rule(name, (Choice(1.0, (Phrase(words),)), *old, *new), whole=True)
+    rules[words] = Rule(name, (Choice(1.0, (Phrase(words),)), *old, *new), whole=True)
 
 
 def modified(grammar: Grammar, modifiers: Mapping[tuple[str, ...], Rule]) -> Grammar:
@@ -223,8 +223,8 @@ class Sampler:
             return ""
         rule = self._rules[symbol.name]
         [choice] = self._random.choices(rule.choices, cum_weights=self._cumulative[symbol.name])
-        found = [self._draw(part, words) for part in choice.symbols]
-        return rule.category or next(filter(None, found), "")
+        categories = [self._draw(part, words) for part in choice.symbols]
+        return rule.category or next(filter(None, categories), "")
 
 
 def sample(
@@ -252,14 +252,16 @@ def sample(
     samplers = {split: Sampler(each, seed * 1_000 + n) for n, (split, each) in enumerate(grammars.items())}
     seen: set[str] = set()
     return [
-        drawn for label, wanted in counts.items() for drawn in _round_robin(samplers, label, wanted, seen)
+        drawn
+        for label, split_counts in counts.items()
+        for drawn in _round_robin(samplers, label, split_counts, seen)
     ]
 
 
 def _round_robin(
-    samplers: Mapping[Split, Sampler], label: Label, wanted: Mapping[Split, int], seen: set[str]
+    samplers: Mapping[Split, Sampler], label: Label, split_counts: Mapping[Split, int], seen: set[str]
 ) -> Iterator[Sample]:
-    left = {split: count for split, count in wanted.items() if count > 0}
+    left = {split: count for split, count in split_counts.items() if count > 0}
     tries = {split: TRIES * count for split, count in left.items()}
     for split in cycle(tuple(left)):
         if not left:

@@ -100,8 +100,8 @@ class Corpus:
 
     def _keep_settings(self) -> None:
         path, mine = self.folder / "settings.json", asdict(self.settings)
-        if path.exists() and (found := json.loads(path.read_text())) != mine:
-            raise CorpusError(f"{self.folder} was begun with {found}, not {mine}. Use another --output.")
+        if path.exists() and (stored := json.loads(path.read_text())) != mine:
+            raise CorpusError(f"{self.folder} was begun with {stored}, not {mine}. Use another --output.")
         write_json(path, mine)
 
     def scan(self, part: Path) -> None:
@@ -130,7 +130,7 @@ class Corpus:
                 "them, or raise --most-malformed."
             )
 
-    def learn_tokenizer(self, given: Path | None = None) -> None:
+    def learn_tokenizer(self, path: Path | None = None) -> None:
         """Add up the parts' counts, then learn the tokenizer, or use the given one."""
         counts = CountSketch()
         for part in self.parts:
@@ -140,7 +140,7 @@ class Corpus:
         os.replace(unfinished, self.folder / "counts.npz")
         if (self.folder / "tokenizer.model").exists():
             return
-        tokenizer = Tokenizer.load(given) if given else self._train_tokenizer()
+        tokenizer = Tokenizer.load(path) if path else self._train_tokenizer()
         write_atomically(self.folder / "tokenizer.model", tokenizer.model)
 
     def _train_tokenizer(self) -> Tokenizer:
@@ -177,8 +177,8 @@ class Corpus:
             ShardWriter(self.folder / "heldout" / name) as held,
         ):
             for trees in batches(progress(read_trees(part, reading), f"encode {part.name}"), TREES_AT_ONCE):
-                for tree, kept in zip(trees, encoder.encode(trees), strict=True):
-                    (held if is_heldout(tree.key, self.settings.heldout) else train).add(*kept)
+                for tree, filtered in zip(trees, encoder.encode(trees), strict=True):
+                    (held if is_heldout(tree.key, self.settings.heldout) else train).add(*filtered)
         report = encoder.report() | {"train": counts_of(train), "heldout": counts_of(held)}
         seconds = {"total": process_time() - started, "sentencepiece": encoder.tokenizer_seconds}
         write_json(
@@ -258,7 +258,7 @@ class PartEncoder:
 
     def _prune(self, tree: Tree, judged: Sequence[tuple[str, list[int], bool]]) -> FilteredTree:
         """Drop messages that a filter removes, and all below them."""
-        kept = FilteredTree([], [], [])
+        filtered = FilteredTree([], [], [])
         place: list[int | None] = []  # for each message, its index among the kept ones
         for message, (text, tokens, unsafe) in zip(tree.messages, judged, strict=True):
             above = place[message.parent] if message.parent >= 0 else -1
@@ -267,11 +267,11 @@ class PartEncoder:
                 self.removed[reason or BELOW] += 1
                 place.append(None)
                 continue
-            place.append(len(kept.turns))
-            kept.turns.append(tokens)
-            kept.parents.append(above)
-            kept.context_only.append(message.context_only)
-        return kept
+            place.append(len(filtered.turns))
+            filtered.turns.append(tokens)
+            filtered.parents.append(above)
+            filtered.context_only.append(message.context_only)
+        return filtered
 
     def _reason(self, tree: Tree, message: Message, text: str, tokens: list[int], unsafe: bool) -> str | None:
         parent = tree.messages[message.parent].text if message.parent >= 0 else ""

@@ -135,10 +135,10 @@ def _records(path: Path, report: ReadingReport) -> Iterator[tuple[int, dict[str,
 
 
 def _conversation(record: dict[str, Any], number: int) -> Tree:
-    author, given = record.get("author"), record["turns"]
-    if not isinstance(given, list):
-        raise TypeError(f"turns is a {type(given).__name__}, not a list")
-    turns = [turn if isinstance(turn, dict) else {"text": turn} for turn in given]
+    author, texts = record.get("author"), record["turns"]
+    if not isinstance(texts, list):
+        raise TypeError(f"turns is a {type(texts).__name__}, not a list")
+    turns = [turn if isinstance(turn, dict) else {"text": turn} for turn in texts]
     messages = [
         Message(_text(turn), _author(turn, author), position - 1, _context_only(turn))
         for position, turn in enumerate(turns)

@@ -102,8 +102,8 @@ def conversation(blocks: Sequence[Block], slots: Slots, chance: random.Random) -
             before = _phrased(chance.choice(other.openings), slots, {}, chance).rstrip(".!?") + ". "
         elif turns and chance.random() < JOINS:
             before = chance.choice(LEADS)
-        for said, answer in walk(chance.choice(block.openings), slots, chance):
-            turns.append({"text": typed(before + said, chance), "context": True})
+        for line, answer in walk(chance.choice(block.openings), slots, chance):
+            turns.append({"text": typed(before + line, chance), "context": True})
             turns.append({"text": answer})
             before = ""
     return turns
@@ -113,8 +113,8 @@ def walk(exchange: Exchange, slots: Slots, chance: random.Random) -> Iterator[tu
     """Follow one path through a subject; yields the person's line and the answer until nothing follows."""
     filled: Filled = {}
     while True:
-        said = _phrased(exchange, slots, filled, chance)
-        yield said, _answer(exchange, slots, filled, chance)
+        line = _phrased(exchange, slots, filled, chance)
+        yield line, _answer(exchange, slots, filled, chance)
         if not exchange.following or chance.random() > FOLLOWS:
             return
         exchange = chance.choice(exchange.following)
@@ -160,7 +160,7 @@ def _slip(text: str, chance: random.Random) -> str:
 
 def _capital(text: str) -> str:
     """Begin every sentence with a capital letter."""
-    return re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), text)
+    return re.sub(r"(^|[.!?] )([a-z])", lambda match: match[1] + match[2].upper(), text)
 
 
 INSIDE = "chitchat_dataset/dataset.json"

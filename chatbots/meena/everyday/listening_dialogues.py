@@ -88,8 +88,8 @@ def replied(line: str, earlier: Sequence[str], chance: random.Random) -> Reply:
         if match and number < TRIES // 2:  # later tries: all of the rule's replies may be used up
             reply = Reply(listener().reply(match, chance), listener().is_general(match))
         else:
-            said = remark(line, chance)
-            reply = Reply(said, is_general(said))
+            text = remark(line, chance)
+            reply = Reply(text, is_general(text))
         if not repeats(reply.text, [*earlier, line]):
             break
     return reply
@@ -145,7 +145,7 @@ def _pair(slots: Slots, chance: random.Random, goes_on: bool) -> list[dict[str, 
     lead = chance.choice(LEADS) if goes_on and chance.random() < JOINS else ""
     line = fill(expand(chance.choice(lines), chance), slots, filled, chance).strip()
     reply = fill(expand(chance.choice(replies), chance), slots, filled, chance)
-    reply = re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), reply)
+    reply = re.sub(r"(^|[.!?] )([a-z])", lambda match: match[1] + match[2].upper(), reply)
     return [{"text": typed(lead + line, chance), "context": True}, {"text": reply}]
 
 

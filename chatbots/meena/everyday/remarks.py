@@ -102,22 +102,22 @@ def _shortened(words: list[str]) -> list[str] | None:
 
 def _thing(text: str) -> list[str] | None:
     """Find the thing named at the end, with its article."""
-    if not (found := _THING.search(_WHEN.sub("", text))):
+    if not (match := _THING.search(_WHEN.sub("", text))):
         return None
-    words = found[1].split()
-    is_one = not _KNOWN["times"] & set(found[1].lower().split()) and words[1] not in _KNOWN["vague"]
+    words = match[1].split()
+    is_one = not _KNOWN["times"] & set(match[1].lower().split()) and words[1] not in _KNOWN["vague"]
     return words if is_one else None
 
 
 def _turned(words: list[str]) -> str:
     """Turn the words to the other speaker's view."""
-    said: list[str] = []
+    turned: list[str] = []
     for word in words:
         other = _OTHERS.get(word.lower(), word)
-        said.append("were" if said and said[-1] == "you" and word.lower() == "was" else other)
-    first = said[0]
-    said[0] = first if first.isupper() and len(first) > 1 else first[0].lower() + first[1:]
-    return " ".join(said)
+        turned.append("were" if turned and turned[-1] == "you" and word.lower() == "was" else other)
+    first = turned[0]
+    turned[0] = first if first.isupper() and len(first) > 1 else first[0].lower() + first[1:]
+    return " ".join(turned)
 
 
 def _when(clause: str) -> str:
@@ -190,7 +190,7 @@ def remarks() -> dict[str, list[str]]:
     file = resources.files("chatbots.meena.everyday") / "listening" / "remarks.txt"
     lines = (line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#"))
     parted = (line.partition(" => ") for line in lines)
-    return {kind: alternatives(said) for kind, _, said in parted}
+    return {kind: alternatives(templates) for kind, _, templates in parted}
 
 
 def is_general(text: str) -> bool:
@@ -207,7 +207,7 @@ def remark(line: str, chance: random.Random) -> str:
     """Choose a remark that fits a line of any subject."""
     text = line.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip()
     sentences = _SENTENCE_END.split(text)
-    echo = next((found for each in reversed(sentences) if (found := _find_echo(each))), None)
+    echo = next((match for each in reversed(sentences) if (match := _find_echo(each))), None)
     if corrects(text):
         clause = echo if echo and echo.when in ("past", "now", "future") else None
         return (
@@ -225,8 +225,8 @@ def remark(line: str, chance: random.Random) -> str:
 def _find_echo(sentence: str) -> Echo | None:
     if is_question(sentence) and sentence.endswith("?"):
         return None
-    if found := next(echoes(sentence), None):
-        return found
+    if echo := next(echoes(sentence), None):
+        return echo
     bit = sentence.strip(" .!")
     if _BIT.match(bit) and len(bit.split()) <= 4:
         turned = " ".join(_TURNED.get(word.lower(), word) for word in bit.split())

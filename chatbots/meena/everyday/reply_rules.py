@@ -123,8 +123,10 @@ class Listener:
             for rule in rules:
                 if rule.asked and not rule.asked.search(question):
                     continue
-                if found := rule.pattern.search(text):
-                    match = RuleMatch(rule, tuple(self._turned(group or "") for group in found.groups()))
+                if pattern_match := rule.pattern.search(text):
+                    match = RuleMatch(
+                        rule, tuple(self._turned(group or "") for group in pattern_match.groups())
+                    )
                     if any(_says(reply, match.caught) for reply in rule.replies):
                         return match
         return None
@@ -132,9 +134,9 @@ class Listener:
     def reply(self, match: RuleMatch, chance: random.Random) -> str:
         """Choose one of the rule's replies; prefer one that repeats words of the line."""
         fitting = [reply for reply in match.rule.replies if _says(reply, match.caught)]
-        (chosen,) = chance.choices(fitting, [2 if "<" in reply else 1 for reply in fitting])
-        text = _CAUGHT.sub(lambda found: match.caught[int(found[1]) - 1], expand(chosen, chance))
-        return re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), text)
+        (template,) = chance.choices(fitting, [2 if "<" in reply else 1 for reply in fitting])
+        text = _CAUGHT.sub(lambda group: match.caught[int(group[1]) - 1], expand(template, chance))
+        return re.sub(r"(^|[.!?] )([a-z])", lambda group: group[1] + group[2].upper(), text)
 
     def _turned(self, caught: str) -> str:
         """Turn the words to the other speaker's view."""
@@ -176,28 +178,28 @@ def read_rules(text: str, source: str, slots: Slots, first: int = 0) -> list[Rul
     rules: list[Rule] = []
     for where, line in _lines(text, source):
         condition, arrow, replies = line.partition(" => ")
-        asked, after, pattern = condition.rpartition(" >> ")
+        question, after, pattern = condition.rpartition(" >> ")
         if not arrow:
             raise ListeningError(
                 f"{where}: no arrow between what is said and what is answered: {line[:40]!r}."
             )
-        before = _compiled(asked, slots, where) if after else None
-        heard = _compiled(pattern, slots, where)
+        before = _compiled(question, slots, where) if after else None
+        compiled = _compiled(pattern, slots, where)
         groups = [int(number) for number in _CAUGHT.findall(replies)]
-        if max(groups, default=0) > heard.groups:
+        if max(groups, default=0) > compiled.groups:
             raise ListeningError(
-                f"{where}: a reply takes up more than the {heard.groups} groups that are caught."
+                f"{where}: a reply takes up more than the {compiled.groups} groups that are caught."
             )
-        rules.append(Rule(first + len(rules), before, heard, tuple(alternatives(replies))))
+        rules.append(Rule(first + len(rules), before, compiled, tuple(alternatives(replies))))
     return rules
 
 
 def read_lines(text: str, source: str, slots: Slots) -> list[tuple[re.Pattern[str], list[str]]]:
     """Parse templates of the person's lines, each with the question that it answers (or any question)."""
     return [
-        (_compiled(asked, slots, where), alternatives(said))
+        (_compiled(question, slots, where), alternatives(replies))
         for where, line in _lines(text, source)
-        for asked, _, said in [line.rpartition(" => ")]
+        for question, _, replies in [line.rpartition(" => ")]
     ]
 
 
@@ -227,16 +229,16 @@ def listener() -> Listener:
 @cache
 def openings() -> list[str]:
     """Templates of the person's lines."""
-    return [one for _, said in read_lines(_file("lines"), "lines", shipped()[1]) for one in said]
+    return [one for _, replies in read_lines(_file("lines"), "lines", shipped()[1]) for one in replies]
 
 
 @cache
 def pairs() -> list[tuple[list[str], list[str]]]:
     """Templates of the person's lines, with those of fitting replies."""
     return [
-        (alternatives(said), alternatives(replies))
+        (alternatives(prompt), alternatives(replies))
         for _, line in _lines(_file("pairs"), "pairs")
-        for said, _, replies in [line.partition(" => ")]
+        for prompt, _, replies in [line.partition(" => ")]
     ]
 
 

@@ -154,7 +154,7 @@ def shipped() -> tuple[list[Block], Slots]:
 def expand(template: str, chance: random.Random) -> str:
     """Choose within brackets, innermost first."""
     while _BRACKET.search(template):
-        template = _BRACKET.sub(lambda found: chance.choice(found[1].split("|")), template)
+        template = _BRACKET.sub(lambda match: chance.choice(match[1].split("|")), template)
     return template
 
 
@@ -168,11 +168,11 @@ def fill(template: str, slots: Slots, filled: Filled, chance: random.Random) -> 
     """Replace names by words; empty slots get different values."""
     for slot, key in names(template):
         if key not in filled:
-            taken = {entry.text for other, entry in filled.items() if other.rstrip("0123456789") == slot}
-            filled[key] = chance.choice([entry for entry in slots[slot] if entry.text not in taken])
+            used = {entry.text for other, entry in filled.items() if other.rstrip("0123456789") == slot}
+            filled[key] = chance.choice([entry for entry in slots[slot] if entry.text not in used])
 
-    def word(found: re.Match[str]) -> str:
-        article, name, number, note = found.groups()
+    def word(match: re.Match[str]) -> str:
+        article, name, number, note = match.groups()
         entry = filled[name.lower() + number]
         text = entry.note if note else entry.text
         if article:

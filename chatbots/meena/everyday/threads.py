@@ -124,11 +124,11 @@ class Node:
 
     def answered(self) -> list[NodeUse]:
         """Uses that answer its question."""
-        return [said for said in self.said if said.answers]
+        return [use for use in self.said if use.answers]
 
     def opened(self) -> list[NodeUse]:
         """Uses that need no question."""
-        return [said for said in self.said if said.opens]
+        return [use for use in self.said if use.opens]
 
 
 Nodes = dict[str, Node]
@@ -186,10 +186,10 @@ def threads() -> Nodes:
     nodes: Nodes = {}
     folder = resources.files("chatbots.meena.everyday") / "threads"
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
-        found = read_nodes(file.read_text("utf-8"), file.name, shipped()[1])
-        if twice := found.keys() & nodes.keys():
+        read = read_nodes(file.read_text("utf-8"), file.name, shipped()[1])
+        if twice := read.keys() & nodes.keys():
             raise ThreadError(f"{file.name}: another file has {sorted(twice)[0]}, too.")
-        nodes |= found
+        nodes |= read
     for node in nodes.values():
         for target in (target for said in node.said for reply in said.replies for target in reply.targets):
             if target not in (BACK, NEW) and not (target in nodes and nodes[target].asks):
@@ -278,28 +278,26 @@ class Conversation:
         lead = self.chance.choice(LEADS) if led else ""
         self.filled, self.named, self.open = {}, {}, None
         self.over = node.name == LAST
-        said = self.chance.choice(node.opened())
-        return lead + self._line(said), self._reply(said.replies)
+        use = self.chance.choice(node.opened())
+        return lead + self._line(use), self._reply(use.replies)
 
     def _answer(self, node: Node) -> tuple[str, str]:
-        said = self.chance.choice(node.answered())
-        line = self._line(said)
+        use = self.chance.choice(node.answered())
+        line = self._line(use)
         if self.chance.random() < BEGUN:
             line = self.chance.choice(HESITATIONS) + line
         if self.chance.random() < ADDED:
             line = f"{line.rstrip('.!?')}. {self.chance.choice(ADDITIONS)}"
         self.open = None
         if node.own and self.chance.random() < ALSO_ASKED:
-            asked, own = self.chance.choice(AND_YOU), self._text(node.own)
-            reply = self._text([reply.text for reply in said.replies])
-            return f"{line.rstrip('.!?')}. {asked}", f"{reply} {own}"
-        return line, self._reply(said.replies)
+            question, answer = self.chance.choice(AND_YOU), self._text(node.own)
+            reply = self._text([reply.text for reply in use.replies])
+            return f"{line.rstrip('.!?')}. {question}", f"{reply} {answer}"
+        return line, self._reply(use.replies)
 
     def _interruption(self) -> tuple[str, str]:
-        said = self.chance.choice(
-            [said for said in self.nodes[ANYTIME].opened() if self._usable(said.replies)]
-        )
-        return self._line(said), self._reply(said.replies)
+        use = self.chance.choice([use for use in self.nodes[ANYTIME].opened() if self._usable(use.replies)])
+        return self._line(use), self._reply(use.replies)
 
     def _usable(self, replies: Sequence[Answer]) -> list[Answer]:
         """Replies that need no open question, unless there is one, with the topic filled in."""
@@ -310,17 +308,17 @@ class Conversation:
             if topic or ("{topic}" not in reply.text and reply.targets != (BACK,))
         ]
 
-    def _line(self, said: NodeUse) -> str:
+    def _line(self, use: NodeUse) -> str:
         """Choose one of the lines; its slots get new values, and those of the other lines are dropped."""
-        for _, key in (name for line in said.lines for name in names(line)):
+        for _, key in (name for line in use.lines for name in names(line)):
             self.filled.pop(key, None)
             self.named.pop(key, None)
-        return self._fill(self.chance.choice(said.lines)).strip()
+        return self._fill(self.chance.choice(use.lines)).strip()
 
     def _reply(self, replies: Sequence[Answer]) -> str:
         """Choose a reply, with the question that follows it, if any."""
-        told = self._usable(replies)
-        fitting = [reply for reply in told if self._fits(reply.text)] or told
+        usable = self._usable(replies)
+        fitting = [reply for reply in usable if self._fits(reply.text)] or usable
         (reply,) = self.chance.choices(fitting, [_weight(reply.text) for reply in fitting])
         text = self._text([reply.text])
         targets = [target for target in reply.targets if target not in self.asked]
@@ -355,9 +353,11 @@ class Conversation:
             return ""
         (node,) = self.chance.choices(nodes, [node.weight for node in nodes])
         self.filled, self.named = {}, {}
-        lead, asked = self.chance.choice(TURNS_TO), self._ask(node)
+        lead, question = self.chance.choice(TURNS_TO), self._ask(node)
         return lead + (
-            asked[0].lower() + asked[1:] if lead.endswith((", ", ": ")) and asked[:2] != "I " else asked
+            question[0].lower() + question[1:]
+            if lead.endswith((", ", ": ")) and question[:2] != "I "
+            else question
         )
 
     def _fits(self, text: str) -> bool:
@@ -366,13 +366,13 @@ class Conversation:
 
     def _newest(self, asks: Sequence[str]) -> list[str]:
         """Of the questions with slots, those with the newest slot values."""
-        said = [min((self.named[key] for _, key in names(ask)), default=-1) for ask in asks]
-        return [ask for ask, when in zip(asks, said, strict=True) if when in (-1, max(said))]
+        positions = [min((self.named[key] for _, key in names(ask)), default=-1) for ask in asks]
+        return [ask for ask, when in zip(asks, positions, strict=True) if when in (-1, max(positions))]
 
     def _text(self, texts: Sequence[str]) -> str:
         fitting = [text for text in texts if self._fits(text)] or list(texts)
         text = self._fill(self.chance.choice(fitting))
-        return re.sub(r"(^|[.!?] )([a-z])", lambda found: found[1] + found[2].upper(), text).strip()
+        return re.sub(r"(^|[.!?] )([a-z])", lambda match: match[1] + match[2].upper(), text).strip()
 
     def _fill(self, template: str) -> str:
         text, before = expand(template, self.chance), set(self.filled)

@@ -154,12 +154,12 @@ class Trainer:
     def _stream(self) -> Iterator[Batch]:
         """Yield batches without end from the run's position; maintains `epoch` and `batch_in_epoch`."""
         while True:
-            found = False
+            has_batch = False
             for batch in self.train_batches.epoch(self.epoch, skip=self.batch_in_epoch):
-                found = True
+                has_batch = True
                 self.batch_in_epoch += 1
                 yield batch.to(self.device)
-            if not found and not self.batch_in_epoch:
+            if not has_batch and not self.batch_in_epoch:
                 raise ValueError(
                     "The corpus has too few pairs for one batch per process. Use fewer processes."
                 )
@@ -300,19 +300,19 @@ class Trainer:
 
     def _begin_with(self, checkpoint: Path) -> None:
         """Copy the weights of another run; dropout and the longest lengths may differ."""
-        found, config = read_config(checkpoint), self.config
+        stored, config = read_config(checkpoint), self.config
         alike = replace(
-            found,
+            stored,
             dropout=config.dropout,
             context_length=config.context_length,
             response_length=config.response_length,
         )
         if alike != config:
             raise CheckpointError(
-                f"--begin-with {checkpoint} has the configuration {found.to_dict()}, not "
+                f"--begin-with {checkpoint} has the configuration {stored.to_dict()}, not "
                 f"{config.to_dict()}. Give its shape."
             )
-        if read_tokenizer(checkpoint, found).model != self.tokenizer.model:
+        if read_tokenizer(checkpoint, stored).model != self.tokenizer.model:
             raise CheckpointError(
                 f"--begin-with {checkpoint} has another tokenizer than the corpus. Build the corpus with "
                 f"--tokenizer {checkpoint / 'tokenizer.model'}."

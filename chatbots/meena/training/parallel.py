@@ -185,10 +185,10 @@ def read_shards(folder: Path, tensors: Mapping[str, Tensor]) -> None:
 def shapes_in(folder: Path) -> dict[str, tuple[torch.Size, torch.dtype]]:
     """Sizes and types of the whole tensors whose parts are in a folder, by name."""
     with _plain_errors(folder, CheckpointError):
-        found = HuggingFaceStorageReader(str(folder)).read_metadata().state_dict_metadata
+        tensors = HuggingFaceStorageReader(str(folder)).read_metadata().state_dict_metadata
         return {
             name: (metadata.size, metadata.properties.dtype)
-            for name, metadata in found.items()
+            for name, metadata in tensors.items()
             if isinstance(metadata, TensorStorageMetadata)
         }
 

@@ -76,8 +76,8 @@ def shards_for(data: Path, tokenizer: Tokenizer) -> Iterator[list[Shard]]:
         ValueError: the corpus has another tokenizer, or the data holds no pair.
     """
     if data.is_dir():
-        beside = data.parent / "tokenizer.model"
-        if beside.exists() and beside.read_bytes() != tokenizer.model:
+        tokenizer_path = data.parent / "tokenizer.model"
+        if tokenizer_path.exists() and tokenizer_path.read_bytes() != tokenizer.model:
             raise ValueError(
                 f"{data} was encoded with another tokenizer than the checkpoint's. Pass its text instead."
             )

@@ -82,10 +82,10 @@ class DeepMoji:
     @cached_property
     def _vocabulary(self) -> dict[str, int]:
         try:
-            found: dict[str, int] = json.loads(self._vocabulary_at.read_text(encoding="utf-8"))
+            vocabulary: dict[str, int] = json.loads(self._vocabulary_at.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise EncoderError(f"{self._vocabulary_at}: {error}.") from None
-        return found
+        return vocabulary
 
     @cached_property
     def _tensors(self) -> dict[str, Any]:
@@ -104,22 +104,22 @@ class DeepMoji:
     def _read(self, texts: Sequence[str]) -> Vectors:
         import torch
 
-        known, most = self._vocabulary, len(self._tensors["embed.weight"])
+        vocabulary, most = self._vocabulary, len(self._tensors["embed.weight"])
         cut = [
-            [known.get(word, _UNKNOWN) for word in _WORD.findall(text.lower())[:_MOST_WORDS]]
+            [vocabulary.get(word, _UNKNOWN) for word in _WORD.findall(text.lower())[:_MOST_WORDS]]
             for text in texts
         ]
-        if any(row >= most for row in known.values()):
+        if any(row >= most for row in vocabulary.values()):
             raise EncoderError(f"{self._vocabulary_at}: it has more words than {self._weights.name}, {most}.")
-        found = np.zeros((len(texts), len(EMOJI)), np.float32)
+        shares = np.zeros((len(texts), len(EMOJI)), np.float32)
         order = np.argsort([len(each) for each in cut], kind="stable")
         lengths = np.array([len(cut[row]) for row in order])
         # Batches of texts of one length need no padding, which a recurrent step would read.
         for some in np.split(order, np.flatnonzero(np.diff(lengths)) + 1) if len(order) else ():
             read = torch.tensor([cut[row] or [_UNKNOWN] for row in some])
             with torch.inference_mode():
-                found[some] = self._probabilities(read).numpy()
-        return found
+                shares[some] = self._probabilities(read).numpy()
+        return shares
 
     def _probabilities(self, words: Any) -> Any:
         """Compute (n, 64) probabilities from (n, t) word codes."""

@@ -81,10 +81,10 @@ def only_file(folder: Path, patterns: Sequence[str], what: str) -> Path:
     if not folder.is_dir():
         raise EncoderError(f"{folder}: there is no such folder. Name the one with {what}.")
     for pattern in patterns:
-        found = sorted(folder.glob(pattern))
-        if len(found) > 1:
-            listed = ", ".join(path.name for path in found)
+        matches = sorted(folder.glob(pattern))
+        if len(matches) > 1:
+            listed = ", ".join(path.name for path in matches)
             raise EncoderError(f"{folder}: {listed} could each be {what}. Leave one of them.")
-        if found:
-            return found[0]
+        if matches:
+            return matches[0]
     raise EncoderError(f"{folder}: there is no {' or '.join(patterns)}, which is {what}. Put it there.")

@@ -105,7 +105,7 @@ class InferSent:
             )
         begin, end = self._ends(index)
         rows = [[begin, *(index[word][0] for word in each if word in index), end] for each in words]
-        found = np.zeros((len(texts), 2 * self._lstm.hidden_size), np.float32)
+        embeddings = np.zeros((len(texts), 2 * self._lstm.hidden_size), np.float32)
         order = np.argsort([len(each) for each in rows], kind="stable")
         for start in range(0, len(order), _AT_ONCE):
             some = order[start : start + _AT_ONCE]
@@ -115,8 +115,8 @@ class InferSent:
             with torch.inference_mode():
                 states, _ = self._lstm(packed)
             padded, _ = torch.nn.utils.rnn.pad_packed_sequence(states, padding_value=-torch.inf)
-            found[some] = padded.max(dim=0).values.numpy()
-        return found
+            embeddings[some] = padded.max(dim=0).values.numpy()
+        return embeddings
 
     def _ends(self, index: dict[str, list[int]]) -> tuple[int, int]:
         for begin, end in _ENDS:
@@ -172,14 +172,14 @@ class MeanOfStates:
 
         tokenizer, model = _loaded(self._folder)
         tokens = tokenizer(list(texts), truncation=True, max_length=MOST_TOKENS)["input_ids"] if texts else []
-        found = np.zeros((len(texts), model.config.hidden_size), np.float32)
+        vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
         for rows in batches(np.array([len(each) for each in tokens]), _TOKENS_AT_ONCE):
             read = tokenizer.pad({"input_ids": [tokens[row] for row in rows]}, return_tensors="pt")
             with torch.inference_mode():
                 states = model(**read).last_hidden_state  # (n, t, d)
             there = read["attention_mask"].unsqueeze(-1)
-            found[rows] = ((states * there).sum(dim=1) / there.sum(dim=1)).numpy()
-        return found
+            vectors[rows] = ((states * there).sum(dim=1) / there.sum(dim=1)).numpy()
+        return vectors
 
 
 @cache

@@ -33,11 +33,11 @@ class Vader:
     def shares(self, texts: Sequence[str]) -> Vectors:
         """(t, 3) shares of negative, neutral and positive words; all neutral for a text without words."""
         scores = [self._analyzer.polarity_scores(text) for text in texts]
-        found = np.array([[each["neg"], each["neu"], each["pos"]] for each in scores], np.float32).reshape(
+        raw = np.array([[each["neg"], each["neu"], each["pos"]] for each in scores], np.float32).reshape(
             -1, 3
         )
-        found[found.sum(axis=1) == 0] = (0, 1, 0)
-        return np.asarray(found / found.sum(axis=1, keepdims=True), np.float32)
+        raw[raw.sum(axis=1) == 0] = (0, 1, 0)
+        return np.asarray(raw / raw.sum(axis=1, keepdims=True), np.float32)
 
     def distribution(self, texts: Sequence[str]) -> Vectors | None:
         """Return None: VADER has no emotions."""

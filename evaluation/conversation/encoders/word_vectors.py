@@ -95,27 +95,29 @@ class Word2Vec:
         Raises:
             EncoderError: the file cannot be read, or holds something else.
         """
-        asked = {piece for word in words for piece in (word, *parts(word))}
+        pieces = {piece for word in words for piece in (word, *parts(word))}
         read = self._binary if self._path.suffix == ".bin" else self._lines
         try:
-            found = dict(read(asked))
+            by_piece = dict(read(pieces))
         except OSError as error:
             raise EncoderError(f"{self._path}: {error.strerror}.") from None
-        self._check(found)
-        row_of = {word: row for row, word in enumerate(found)}
+        self._check(by_piece)
+        row_of = {word: row for row, word in enumerate(by_piece)}
         rows = {}
         for word in words:
-            known = [row_of[part] for part in ([word] if word in row_of else parts(word)) if part in row_of]
-            if known:
-                rows[word] = known
-        return rows, np.array(list(found.values()), dtype=np.float32).reshape(len(found), -1)
+            rows_of_word = [
+                row_of[part] for part in ([word] if word in row_of else parts(word)) if part in row_of
+            ]
+            if rows_of_word:
+                rows[word] = rows_of_word
+        return rows, np.array(list(by_piece.values()), dtype=np.float32).reshape(len(by_piece), -1)
 
-    def _check(self, found: dict[str, Vectors]) -> None:
-        if not found:
+    def _check(self, vectors: dict[str, Vectors]) -> None:
+        if not vectors:
             raise EncoderError(
                 f"{self._path}: it has a vector for none of the words. Is it of another language?"
             )
-        sizes = {len(vector): word for word, vector in found.items()}
+        sizes = {len(vector): word for word, vector in vectors.items()}
         if len(sizes) > 1:
             (one, first), (other, second), *_ = sizes.items()
             raise EncoderError(
@@ -123,7 +125,7 @@ class Word2Vec:
                 f"Take a file whose vectors are all as long."
             )
 
-    def _binary(self, asked: Collection[str]) -> Iterator[tuple[str, Vectors]]:
+    def _binary(self, words: Collection[str]) -> Iterator[tuple[str, Vectors]]:
         with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             head = data.readline().split()
             if len(head) != 2 or not all(number.isdigit() for number in head):
@@ -140,15 +142,15 @@ class Word2Vec:
                         f"{size} numbers. Get the file again."
                     )
                 word = data[at:end].lstrip(b"\n").decode("utf-8", "replace")
-                if word in asked:
+                if word in words:
                     yield word, np.frombuffer(data, "<f4", size, end + 1).copy()
                 at = end + 1 + 4 * size
 
-    def _lines(self, asked: Collection[str]) -> Iterator[tuple[str, Vectors]]:
+    def _lines(self, words: Collection[str]) -> Iterator[tuple[str, Vectors]]:
         with self._path.open(encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
                 word, _, rest = line.rstrip().partition(" ")
-                if word not in asked or (number == 1 and rest.isdigit()):
+                if word not in words or (number == 1 and rest.isdigit()):
                     continue  # the first line may say how many words, and of how many numbers
                 try:
                     yield word, np.array(rest.split(), dtype=np.float32)

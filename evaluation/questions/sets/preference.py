@@ -100,11 +100,13 @@ PREFERENCES = QuestionSet(
 )
 
 
-def _compared(said: str, first: str, second: str, answers: tuple[str, ...], why: str) -> tuple[Example, ...]:
+def _compared(
+    message: str, first: str, second: str, answers: tuple[str, ...], why: str
+) -> tuple[Example, ...]:
     """Make a training pair for each preference set; the first answer is about the whole."""
     return tuple(
         Example(
-            context=(("You", said),),
+            context=(("You", message),),
             response=first,
             other=second,
             answers=_named(questions, answers[: len(questions.questions)]),

@@ -46,7 +46,7 @@ SSA = QuestionSet(
             context=(("You", "I play tennis every weekend."),),
             response="Nice! Do you prefer clay or hard courts?",
             answers={"sensible": True, "specific": True},
-            why="It answers what was said, and it only fits a talk about tennis.",
+            why="It answers what was said, and it fits only a conversation about tennis.",
         ),
         Example(
             context=(("You", "I play tennis every weekend."),),
@@ -67,7 +67,7 @@ SSA = QuestionSet(
             ),
             response="I have never had a pet.",
             answers={"sensible": False},
-            why="It contradicts what the chatbot said before.",
+            why="It contradicts what was said before.",
         ),
         Example(
             context=(("You", "Which planet is closest to the sun?"),),

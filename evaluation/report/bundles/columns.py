@@ -54,20 +54,20 @@ def answered_in(sets: Sequence[QuestionSet]) -> dict[str, dict[str, Question]]:
     A column is named by its question's key. Sets share a column only for identical questions; a different
     question with the same key gets a column with the key of its set as prefix.
     """
-    taken: dict[str, Question] = {}
-    found: dict[str, dict[str, Question]] = {}
+    by_key: dict[str, Question] = {}
+    by_file: dict[str, dict[str, Question]] = {}
     for each in sets:
-        columns = found.setdefault(each.key, {})
+        columns = by_file.setdefault(each.key, {})
         for question in each.questions:
-            is_free = taken.setdefault(question.key, question) == question
+            is_free = by_key.setdefault(question.key, question) == question
             columns[question.key if is_free else f"{each.key}.{question.key}"] = question
-    return found
+    return by_file
 
 
 def answers_to(sets: Sequence[QuestionSet]) -> Sequence[Column]:
     """Describe a column for each question of these sets, named by `answered_in`."""
-    asked = {name: question for columns in answered_in(sets).values() for name, question in columns.items()}
-    return tuple(_column(name, question) for name, question in asked.items())
+    by_name = {name: question for columns in answered_in(sets).values() for name, question in columns.items()}
+    return tuple(_column(name, question) for name, question in by_name.items())
 
 
 def _column(name: str, question: Question) -> Column:
@@ -135,6 +135,11 @@ GENERATION = (
     Column("cached_tokens", Kind.INTEGER, "those of `prompt_tokens` that the service had in its cache"),
     Column("first_seconds", Kind.NUMBER, "seconds from the request to the first token, if the bot can tell"),
     Column("reasoning", Kind.TEXT, "the model's reasoning, where the study stores it; workers never see it"),
+    Column(
+        "outcome_before_stop",
+        Kind.TEXT,
+        "outcome of the whole reply, where `outcome` is `stopped` after the bot had given all of it",
+    ),
 )
 """Columns about the generation of a reply, the same in every table of replies."""
 RATER = "pseudonym of the worker in this study"

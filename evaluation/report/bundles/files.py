@@ -34,6 +34,8 @@ _LATER = {
     "occasion",
     "asks_reason",
     "ask",
+    "reply_version",
+    "reply_versions",
 }
 """Columns that older bundles lack."""
 _TYPES: dict[Kind, type] = {
@@ -67,24 +69,24 @@ class BundleFiles:
             FileError: the document is missing, or is not a JSON object.
         """
         try:
-            found: dict[str, Any] = json.loads(self._archive.read(name))
+            content: dict[str, Any] = json.loads(self._archive.read(name))
         except KeyError:
             raise FileError(f"{self.path}: there is no {name}, so it is not a bundle of a study.") from None
         except ValueError as error:
             raise FileError(f"{self.path}, {name}: {error}.") from None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise FileError(f"{self.path}, {name}: not a JSON object. Download the bundle again.")
-        return found
+        return content
 
     def listed(self, name: str) -> list[Any]:
         """Read a document that is a JSON list."""
         try:
-            found = json.loads(self._archive.read(name))
+            manifest = json.loads(self._archive.read(name))
         except (KeyError, ValueError) as error:
             raise FileError(f"{self.path}, {name}: {error}. Download the bundle again.") from None
-        if not isinstance(found, list):
+        if not isinstance(manifest, list):
             raise FileError(f"{self.path}, {name}: not a JSON list. Download the bundle again.")
-        return found
+        return manifest
 
     def has(self, table: Table) -> bool:
         """True if the bundle has this table; older bundles lack some."""
@@ -116,7 +118,11 @@ class BundleFiles:
             each["path"]: each["hash"] for each in self.document("datapackage.json")["resources"]
         }
         there = set(self._archive.namelist())
-        return [name for name, known in listed.items() if name not in there or self._hash(name) != known]
+        return [
+            name
+            for name, stored_hash in listed.items()
+            if name not in there or self._hash(name) != stored_hash
+        ]
 
     def _hash(self, name: str) -> str:
         digest = hashlib.sha256()

@@ -45,11 +45,11 @@ def judged_items(
         ValueError: a judgment of an unknown item; names both.
     """
     by_key = {row["item"]: row for row in items}
-    given = list(judgments)
-    of = items_of(given, by_key, "data/items.jsonl")
+    rows = list(judgments)
+    of = items_of(rows, by_key, "data/items.jsonl")
     judged = judged_rows(
         questions,
-        given,
+        rows,
         of,
         numbers_of(by_key.values()),
         systems=[item["system"] for item in of],
@@ -64,7 +64,7 @@ def judged_items(
         judged=judged,
         repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
         # Older bundles have neither occasions nor batteries.
-        occasion=np.array([row.get("occasion") or 1 for row in given], dtype=np.int64),
+        occasion=np.array([row.get("occasion") or 1 for row in rows], dtype=np.int64),
         given=np.array(lines, dtype=np.int64),
         battery=Battery.from_json(battery) if (battery := about["judging"].get("battery")) else None,
         raters_wanted=about["judging"]["raters_per_item"],
@@ -82,7 +82,7 @@ def judged_items(
 
 def judged_rows(
     questions: QuestionSet,
-    given: Sequence[Row],
+    rows: Sequence[Row],
     of: Sequence[Row],
     numbers: Mapping[str, int],
     *,
@@ -93,7 +93,7 @@ def judged_rows(
 
     Args:
         questions: the question set.
-        given: the judgments.
+        rows: the judgments.
         of: the item or pair of each judgment.
         numbers: numbers of all items or pairs, by key.
         systems: for each judgment, the system of the item, or the first system of the pair.
@@ -103,23 +103,23 @@ def judged_rows(
         bot=np.array(systems, dtype=object),
         dialogue=np.array([item["context"] for item in of], dtype=np.int64),
         reply=np.array([numbers[item["item"]] for item in of], dtype=np.int64),
-        rater=np.array([row["rater"] for row in given], dtype=object),
+        rater=np.array([row["rater"] for row in rows], dtype=object),
         latency_ms=np.array(latencies, dtype=np.float64),
-        answer_ms=answer_times(given),
-        answers=coded_columns(questions, given),
-        texts=text_columns(questions, given),
-        day=label_days(given),
+        answer_ms=answer_times(rows),
+        answers=coded_columns(questions, rows),
+        texts=text_columns(questions, rows),
+        day=label_days(rows),
     )
 
 
 def _of_systems(items: Iterable[Row], *, of_contexts: bool) -> dict[str, int]:
     """Count by system its contexts with a response, or its conversations with an item."""
-    found: dict[str, set[int]] = {}
+    by_system: dict[str, set[int]] = {}
     for row in items:
-        counted = found.setdefault(row["system"], set())
+        counted = by_system.setdefault(row["system"], set())
         if (row.get("context_turns") is not None) == of_contexts:
             counted.add(row["context"])
-    return {system: len(counted) for system, counted in found.items()}
+    return {system: len(counted) for system, counted in by_system.items()}
 
 
 def _contexts(items: Iterable[Row]) -> dict[int, ContextFacts]:
@@ -139,12 +139,12 @@ def _contexts(items: Iterable[Row]) -> dict[int, ContextFacts]:
 
 def items_of(judgments: Iterable[Row], by_key: Mapping[str, Row], file: str) -> list[Row]:
     """Look up the item of each judgment; raises `ValueError` for an item that the file lacks."""
-    found = []
+    items = []
     for row in judgments:
         if row["item"] not in by_key:
             raise ValueError(f"a judgment of item {row['item']}, which {file} does not have.")
-        found.append(by_key[row["item"]])
-    return found
+        items.append(by_key[row["item"]])
+    return items
 
 
 def numbers_of(items: Iterable[Row]) -> dict[str, int]:
@@ -185,24 +185,24 @@ def judged_pairs(
     Raises:
         ValueError: a judgment of an unknown pair; names both.
     """
-    by_key, given = {row["item"]: row for row in pairs}, list(judgments)
-    of = items_of(given, by_key, "data/pairs.jsonl")
-    shown = [
+    by_key, rows = {row["item"]: row for row in pairs}, list(judgments)
+    of = items_of(rows, by_key, "data/pairs.jsonl")
+    sides = [
         [pair[side] for side in (_SIDES[::-1] if row["sides_swapped"] else _SIDES)]
-        for pair, row in zip(of, given, strict=True)
+        for pair, row in zip(of, rows, strict=True)
     ]
     texts = {key: [json.loads(pair[side]) for side in _TEXTS] for key, pair in by_key.items()}
     judged = judged_rows(
         questions,
-        given,
+        rows,
         of,
         numbers_of(by_key.values()),
-        systems=[first for first, _ in shown],
-        latencies=[math.nan] * len(given),
+        systems=[first for first, _ in sides],
+        latencies=[math.nan] * len(rows),
     )
     return JudgedPairs(
         judged=judged,
-        other=np.array([second for _, second in shown], dtype=object),
+        other=np.array([second for _, second in sides], dtype=object),
         given=np.array(lines, dtype=np.int64),
         raters_wanted=about["judging"]["raters_per_item"],
         items_per_worker=about["judging"]["batch_size"],
@@ -210,7 +210,7 @@ def judged_pairs(
         items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
         languages=about["languages"],
         contexts=Contexts.of([json.loads(pair["said_before"]) for pair in by_key.values()]),
-        words=side_word_counts(texts, [pair["item"] for pair in of], [row["sides_swapped"] for row in given]),
+        words=side_word_counts(texts, [pair["item"] for pair in of], [row["sides_swapped"] for row in rows]),
         design=design,
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
     )
@@ -230,8 +230,8 @@ def side_word_counts(
         (n, 2) words of the side that the rater saw first, and of the other side.
     """
     words = {item: [word_count(side) for side in sides] for item, sides in texts.items()}
-    shown = [words[item][:: -1 if other else 1] for item, other in zip(items, swapped, strict=True)]
-    return np.array(shown, dtype=np.int64).reshape(-1, 2)
+    counts = [words[item][:: -1 if other else 1] for item, other in zip(items, swapped, strict=True)]
+    return np.array(counts, dtype=np.int64).reshape(-1, 2)
 
 
 def counted(names: Iterable[str]) -> dict[str, int]:

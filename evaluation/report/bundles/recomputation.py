@@ -75,18 +75,18 @@ class Comparison:
 
 def compare(stored: dict[str, Any], computed: dict[str, Any]) -> Comparison:
     """Compare two reports in their JSON form; values must be exactly equal."""
-    found = Comparison()
+    comparison = Comparison()
     values = 0
     for where, old, new in _matching_parts(stored, computed, ""):
         if old is _ABSENT:
-            found.not_stated.update(_leaves(new, where))
+            comparison.not_stated.update(_leaves(new, where))
         elif new is _ABSENT:
-            found.not_computed.update(_leaves(old, where))
+            comparison.not_computed.update(_leaves(old, where))
         else:
             left, right = dict(_leaves(old, where)), dict(_leaves(new, where))
             values += len(right)
-            found.differences.extend(_differences(left, right))
-    return replace(found, values=values)
+            comparison.differences.extend(_differences(left, right))
+    return replace(comparison, values=values)
 
 
 def _differences(stored: Mapping[str, object], computed: Mapping[str, object]) -> Iterator[Difference]:
@@ -212,8 +212,10 @@ def _checked_format(bundle: BundleFiles) -> dict[str, str]:
 def _libraries(made_with: Mapping[str, str]) -> dict[str, str]:
     here = {name: version(name) for name in LIBRARIES}
     return {
-        name: found if made_with.get(name) == found else f"{found} (the bundle: {made_with.get(name)})"
-        for name, found in here.items()
+        name: installed
+        if made_with.get(name) == installed
+        else f"{installed} (the bundle: {made_with.get(name)})"
+        for name, installed in here.items()
     }
 
 
@@ -258,34 +260,34 @@ class _AskRows:
 
 def _ask_rows(bundle: BundleFiles, about: Row, of_items: Table, judgments: TableOf) -> Iterator[_AskRows]:
     """Yield each ask of readers with its rows, in order."""
-    asked = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
-    sets = list(asked.values())
+    question_sets = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
+    sets = list(question_sets.values())
     items, every, named = list(bundle.rows(of_items)), list(bundle.rows(judgments(sets))), answered_in(sets)
     for ask in about["asks"]:
-        questions = asked[ask["question_set"]]
+        questions = question_sets[ask["question_set"]]
         lines = [n for n, row in enumerate(every, 1) if row["ask"] == ask["number"]]
-        given = with_question_keys([every[n - 1] for n in lines], named[questions.key])
+        rows = with_question_keys([every[n - 1] for n in lines], named[questions.key])
         # Older bundles, in which items have no ask, are of studies with one ask.
         of_ask = [row for row in items if row.get("ask", ask["number"]) == ask["number"]]
-        yield _AskRows(ask, questions, of_ask, given, lines)
+        yield _AskRows(ask, questions, of_ask, rows, lines)
 
 
 def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
     design = design_of(bundle, about)
     for of in _ask_rows(bundle, about, ITEMS, judgments_table):
         with lines_named(f"{bundle.path}, data/judgments.jsonl", of.lines):
-            found = judged_items(about, of.questions, of.items, of.given, design, of.lines)
-            check_labels(of.questions, found.judged, found.occasion)
-        yield AskOfItems(of.ask["about"], of.ask["required"], of.questions, found)
+            judged = judged_items(about, of.questions, of.items, of.given, design, of.lines)
+            check_labels(of.questions, judged.judged, judged.occasion)
+        yield AskOfItems(of.ask["about"], of.ask["required"], of.questions, judged)
 
 
 def _compared(bundle: BundleFiles, about: Row) -> Iterator[AskOfPairs]:
     design = design_of(bundle, about)
     for of in _ask_rows(bundle, about, PAIRS, pair_judgments_table):
         with lines_named(f"{bundle.path}, data/pair_judgments.jsonl", of.lines):
-            found = judged_pairs(about, of.questions, of.items, of.given, design, of.lines)
-            check_labels(of.questions, found.judged)
-        yield AskOfPairs(of.questions, found)
+            judged = judged_pairs(about, of.questions, of.items, of.given, design, of.lines)
+            check_labels(of.questions, judged.judged)
+        yield AskOfPairs(of.questions, judged)
 
 
 def _audits(bundle: BundleFiles) -> dict[str, Any]:
@@ -299,12 +301,12 @@ def _people(bundle: BundleFiles) -> dict[str, Any]:
     if not asks:
         return {}
     sets = [questions_of(bundle, ask["question_set"]) for ask in asks]
-    given = replies(sets, bundle.rows(questionnaires_table(sets)))
-    asked = [
+    answered = replies(sets, bundle.rows(questionnaires_table(sets)))
+    questionnaires = [
         Questionnaire(questions, ask["moment"], ask["required"])
         for questions, ask in zip(sets, asks, strict=True)
     ]
-    return {"people": people_figures(asked, given)}
+    return {"people": people_figures(questionnaires, answered)}
 
 
 def _self_play(bundle: BundleFiles, about: Row) -> SelfPlayData:

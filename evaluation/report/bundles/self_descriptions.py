@@ -45,9 +45,9 @@ class Reply:
     answers: Answers
 
 
-def replies(asked: Sequence[QuestionSet], rows: Iterable[Mapping[str, Any]]) -> list[Reply]:
+def replies(sets: Sequence[QuestionSet], rows: Iterable[Mapping[str, Any]]) -> list[Reply]:
     """Read the replies from rows of the bundle's table `questionnaires`."""
-    columns = answered_in(asked)
+    columns = answered_in(sets)
     return [
         Reply(row["question_set"], row["rater"], _answers(row, columns[row["question_set"]])) for row in rows
     ]
@@ -61,7 +61,9 @@ def _answers(row: Mapping[str, Any], columns: Mapping[str, Question]) -> Answers
     }
 
 
-def people_figures(asked: Sequence[Questionnaire], given: Sequence[Reply]) -> list[dict[str, Any]]:
+def people_figures(
+    questionnaires: Sequence[Questionnaire], answered: Sequence[Reply]
+) -> list[dict[str, Any]]:
     """Compute the figures of each questionnaire, in order, ready to be stored as JSON.
 
     Returns:
@@ -73,36 +75,37 @@ def people_figures(asked: Sequence[Questionnaire], given: Sequence[Reply]) -> li
         text the `first` answers.
     """
     return [
-        _figures(each, [one for one in given if one.question_set == each.questions.key]) for each in asked
+        _figures(each, [one for one in answered if one.question_set == each.questions.key])
+        for each in questionnaires
     ]
 
 
-def _figures(asked: Questionnaire, given: Sequence[Reply]) -> dict[str, Any]:
-    answered = [each for each in given if each.answers]
+def _figures(questionnaire: Questionnaire, replies_to_it: Sequence[Reply]) -> dict[str, Any]:
+    answered = [each for each in replies_to_it if each.answers]
     return {
-        "title": asked.questions.title,
-        "question_set": asked.questions.key,
-        "moment": asked.moment,
-        "required": asked.required,
+        "title": questionnaire.questions.title,
+        "question_set": questionnaire.questions.key,
+        "moment": questionnaire.moment,
+        "required": questionnaire.required,
         "people": len({each.rater for each in answered}),
         "answers": len(answered),
-        "left_out": len(given) - len(answered),
-        "questions": [_of_question(each, answered) for each in asked.questions.questions],
+        "left_out": len(replies_to_it) - len(answered),
+        "questions": [_of_question(each, answered) for each in questionnaire.questions.questions],
     }
 
 
-def _of_question(question: Question, given: Sequence[Reply]) -> dict[str, Any]:
-    found = [(each.rater, each.answers[question.key]) for each in given if question.key in each.answers]
-    stated = {"question": question.wording, "kind": question.kind.value, "answers": len(found)}
+def _of_question(question: Question, people: Sequence[Reply]) -> dict[str, Any]:
+    pairs = [(each.rater, each.answers[question.key]) for each in people if question.key in each.answers]
+    stated = {"question": question.wording, "kind": question.kind.value, "answers": len(pairs)}
     if question.kind is Kind.TEXT:
-        return {**stated, "first": [{"rater": rater, "text": text} for rater, text in found[:MOST_TEXTS]]}
-    answers = [answer for _, answer in found]
+        return {**stated, "first": [{"rater": rater, "text": text} for rater, text in pairs[:MOST_TEXTS]]}
+    answers = [answer for _, answer in pairs]
     return {**stated, "choices": _choices(question, answers), **_mean(question, answers)}
 
 
 def _choices(question: Question, answers: Sequence[Answer]) -> list[dict[str, Any]]:
-    chosen = [each for answer in answers for each in (answer if isinstance(answer, list) else [answer])]
-    counts = [sum(is_same(choice.value, each) for each in chosen) for choice in question.choices]
+    values = [each for answer in answers for each in (answer if isinstance(answer, list) else [answer])]
+    counts = [sum(is_same(choice.value, each) for each in values) for choice in question.choices]
     return [
         {"choice": choice.label, "answers": n, **({"share": 100 * n / len(answers)} if answers else {})}
         for choice, n in zip(question.choices, counts, strict=True)
@@ -146,7 +149,7 @@ def audit_figures(rows: Iterable[Row]) -> list[dict[str, Any]]:
             "bot": bot,
             "bot_version": version,
             "rules": _rules_accuracy(next(iter(parts.values()))[0]),
-            "parts": [{"part": name, **_audit_figures(found)} for name, found in parts.items()],
+            "parts": [{"part": name, **_audit_figures(of_part)} for name, of_part in parts.items()],
         }
         for (bot, version), parts in audits.items()
     ]
@@ -170,13 +173,13 @@ def _audit_figures(rows: Sequence[Row]) -> dict[str, Any]:
 
     groups = [row["people_group"] or row["rules_group"] for row in rows]
     hits = groups.count(_CONFIRMS)
-    found = scipy.stats.binomtest(hits, len(rows)).proportion_ci(LEVEL, method="wilson")
+    interval = scipy.stats.binomtest(hits, len(rows)).proportion_ci(LEVEL, method="wilson")
     return {
         "questions": len(rows),
         "confirms": hits,
         "share": hits / len(rows),
-        "low": float(found.low),
-        "high": float(found.high),
+        "low": float(interval.low),
+        "high": float(interval.high),
         "denied": groups.count(_DENIAL),
         "failed": sum(bool(row["error"]) for row in rows),
         "judged": sum(bool(row["people_group"]) for row in rows),

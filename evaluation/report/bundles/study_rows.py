@@ -20,7 +20,15 @@ from evaluation.report.answers import (
 )
 from evaluation.report.bundles.columns import answered_in
 from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_named, plan_of, questions_of
-from evaluation.report.bundles.tables import CONVERSATIONS, EXCHANGES, FAULTS, TURNS, WORKERS, labels_table
+from evaluation.report.bundles.tables import (
+    CONVERSATIONS,
+    EXCHANGES,
+    FAULTS,
+    REPLY_VERSIONS,
+    TURNS,
+    WORKERS,
+    labels_table,
+)
 from evaluation.report.conduct import manners_of
 from evaluation.report.label_columns import Judged
 from evaluation.report.studies.conversations import ExchangeMeasures, StudyData
@@ -51,15 +59,15 @@ PEOPLE = ""
 def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
     """Read everything that the study's report depends on; `about` is the content of study.json."""
     transcripts = _read_transcripts(bundle, {bot["bot"]: bot["shown_as"] for bot in about["bots"]})
-    asked = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
-    labels = list(bundle.rows(labels_table(list(asked.values()))))
+    question_sets = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
+    labels = list(bundle.rows(labels_table(list(question_sets.values()))))
     _refuse_strays(bundle, about, labels, transcripts)
-    named = answered_in(list(asked.values()))
+    named = answered_in(list(question_sets.values()))
     asks = [
         _ask(
             bundle,
             ask,
-            asked[ask["question_set"]],
+            question_sets[ask["question_set"]],
             transcripts,
             with_question_keys(labels, named[ask["question_set"]]),
         )
@@ -89,7 +97,7 @@ def _exchanged(bundle: BundleFiles, about: Row, transcripts: _Transcripts) -> Ex
 def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcripts:
     conversations = {row["dialogue"]: row for row in bundle.rows(CONVERSATIONS)}
     read = _first_finished(conversations.values())
-    texts: dict[str, list[tuple[str, str]]] = {each: [] for found in read.values() for each in found}
+    texts: dict[str, list[tuple[str, str]]] = {each: [] for keys in read.values() for each in keys}
     replies: dict[tuple[str, int], tuple[str, float]] = {}
     facts: dict[str, list[ReplyFacts]] = {}
     messages = {each: Counter[str]() for each in conversations}
@@ -110,6 +118,9 @@ def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcr
         if row["bot_version"] is not None and row.get("outcome"):  # older bundles have no outcomes
             is_scored = conversations[dialogue]["ending"] == "complete"
             facts.setdefault(row["bot"], []).append(facts_of(row, row["said_at"], is_scored=is_scored))
+    for row in bundle.rows(REPLY_VERSIONS) if bundle.has(REPLY_VERSIONS) else ():  # older bundles have none
+        if not row["kept"]:
+            facts.setdefault(row["bot"], []).append(facts_of(row, row["said_at"], is_scored=False))
     spacing = _reply_spacing(conversations, replies)
     if of_people:
         names = {**names, PEOPLE: HUMAN}

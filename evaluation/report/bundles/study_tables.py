@@ -50,6 +50,15 @@ CONVERSATIONS = Table(
     ),
 )
 
+VERSIONS = (
+    Column(
+        "reply_version",
+        Kind.INTEGER,
+        "number of the kept reply among those to the same message, from 1; empty where no bot spoke",
+    ),
+    Column("reply_versions", Kind.INTEGER, "number of replies to the message, likewise; 1: the only one"),
+)
+
 TURNS = Table(
     "turns",
     "One row per turn, in the order of the conversations and of their turns.",
@@ -68,6 +77,27 @@ TURNS = Table(
         Column("said_by", Kind.TEXT, "pseudonym of the worker who said it; empty for a bot's turns"),
         Column("pasted", Kind.INTEGER, "characters that came in by pasting, where the study notes that"),
         Column("typing_ms", Kind.INTEGER, "time of typing without pauses, in milliseconds, likewise"),
+        *VERSIONS,
+    ),
+)
+
+REPLY_VERSIONS = Table(
+    "reply_versions",
+    "One row per reply to a message of which the worker asked for several, the kept one included, in the "
+    "order of the conversations, of their turns and of the replies. Empty where no worker did.",
+    (
+        DIALOGUE,
+        TURN,
+        Column("reply_version", Kind.INTEGER, "number of the reply among those to the message, from 1"),
+        Column("kept", Kind.BOOLEAN, "`true` for the reply that the worker kept; `turns` has it"),
+        Column("text", Kind.TEXT, "what the bot said, as it was stored"),
+        Column("said_at", Kind.TIME, "when it was stored, UTC"),
+        Column("bot", Kind.TEXT, "name of the bot"),
+        Column("bot_version", Kind.TEXT, "fingerprint of the bot version that replied, as in study.json"),
+        Column("latency_ms", Kind.INTEGER, "time from asking the bot to its reply, in milliseconds"),
+        Column("seed", Kind.INTEGER, "seed that the bot was given for this reply"),
+        Column("candidates", Kind.TEXT, "other responses with their scores, as JSON, if the bot gives them"),
+        *GENERATION,
     ),
 )
 

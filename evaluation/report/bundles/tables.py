@@ -11,6 +11,7 @@ from evaluation.report.bundles.study_tables import (
     FAULTS,
     MATERIALS,
     MEASURES,
+    REPLY_VERSIONS,
     TURNS,
     WORKERS,
     labels_table,
@@ -145,6 +146,7 @@ __all__ = [
     "MATERIALS",
     "MEASURES",
     "PAIRS",
+    "REPLY_VERSIONS",
     "TURNS",
     "WORKERS",
     "judgments_table",
@@ -166,4 +168,4 @@ def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table
     if judging:
         return ITEMS, judgments_table(sets), ITEM_MATERIALS, WORKERS
     measured = (EXCHANGES,) if any(Subject.DIALOGUE in each.subjects for each in sets) else ()
-    return CONVERSATIONS, TURNS, labels_table(sets), *measured, MATERIALS, FAULTS, WORKERS
+    return CONVERSATIONS, TURNS, REPLY_VERSIONS, labels_table(sets), *measured, MATERIALS, FAULTS, WORKERS

@@ -117,8 +117,8 @@ def proposals(battery: Battery, asks: Sequence[AskOfBattery]) -> dict[str, Any]:
     """
     reasons: dict[str, list[str]] = {}
     for number, ask in enumerate(asks):
-        given = battery.judgments(ask.judged, ask.occasion)
-        for worker, reason in propose_exclusions(battery.rules, ask.questions, given).items():
+        judgments = battery.judgments(ask.judged, ask.occasion)
+        for worker, reason in propose_exclusions(battery.rules, ask.questions, judgments).items():
             by = f"By “{ask.questions.title}”: " if number else ""
             reasons.setdefault(worker, []).append(by + reason)
     return {
@@ -137,51 +137,51 @@ def _paired(
     values = score.factor * score_values(questions, score, judged.answers)
     of_target = {target: _by_rater(values, judged, judged.bot == target) for target in battery.targets}
     reference = of_target[battery.compared_with]
-    found = {
+    tests = {
         target: paired(of_rater, reference, level=terms.level)
         for target, of_rater in of_target.items()
         if target != battery.compared_with
     }
-    known = {target: each for target, each in found.items() if isinstance(each, Paired)}
-    corrected = dict(zip(known, holm([each.p for each in known.values()]), strict=True))
-    rows = [_row(target, each, corrected.get(target)) for target, each in found.items()]
+    defined = {target: each for target, each in tests.items() if isinstance(each, Paired)}
+    corrected = dict(zip(defined, holm([each.p for each in defined.values()]), strict=True))
+    rows = [_row(target, each, corrected.get(target)) for target, each in tests.items()]
     return {"key": score.key, "title": score.title, "rows": rows}
 
 
 def _by_rater(values: FloatArray, judged: Judged, rows: BoolArray) -> FloatArray:
     """(raters,) mean of each rater's values in these rows; NaN without values."""
-    kept = rows & ~np.isnan(values)
-    of = judged.rater_code[kept]
+    defined = rows & ~np.isnan(values)
+    of = judged.rater_code[defined]
     counts = np.bincount(of, minlength=len(judged.raters))
-    sums = np.bincount(of, values[kept], len(judged.raters))
+    sums = np.bincount(of, values[defined], len(judged.raters))
     means: FloatArray = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
     return means
 
 
-def _row(target: str, found: Paired | Undefined, p_holm: float | None) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"target": target, "difference": None, "undefined": found.reason}
+def _row(target: str, test: Paired | Undefined, p_holm: float | None) -> dict[str, Any]:
+    if isinstance(test, Undefined):
+        return {"target": target, "difference": None, "undefined": test.reason}
     return {
         "target": target,
-        "difference": found.difference,
-        "low": found.interval.low,
-        "high": found.interval.high,
-        "p": found.p,
+        "difference": test.difference,
+        "low": test.interval.low,
+        "high": test.interval.high,
+        "p": test.p,
         "p_holm": p_holm,
-        "raters": found.raters,
+        "raters": test.raters,
     }
 
 
 # --- the same judged twice ----------------------------------------------------------------------------
 
 
-def _repeats(questions: QuestionSet, given: BatteryJudgments, terms: Terms) -> list[dict[str, Any]]:
-    first, second = repeat_rows(given, np.arange(len(given.judged)))
+def _repeats(questions: QuestionSet, judgments: BatteryJudgments, terms: Terms) -> list[dict[str, Any]]:
+    first, second = repeat_rows(judgments, np.arange(len(judgments.judged)))
     return [
         _alike(
             questions.question(key),
-            given.judged.answers[key][first],
-            given.judged.answers[key][second],
+            judgments.judged.answers[key][first],
+            judgments.judged.answers[key][second],
             terms,
         )
         for key in rated(questions)
@@ -190,13 +190,13 @@ def _repeats(questions: QuestionSet, given: BatteryJudgments, terms: Terms) -> l
 
 def _alike(question: Question, first: FloatArray, second: FloatArray, terms: Terms) -> dict[str, Any]:
     """Agreement of workers with themselves on repeated items, with ICC(1)."""
-    known = ~(np.isnan(first) | np.isnan(second))
-    one, two = first[known], second[known]
-    shown: dict[str, Any] = {"key": question.key, "question": question.wording, "pairs": len(one)}
+    defined = ~(np.isnan(first) | np.isnan(second))
+    one, two = first[defined], second[defined]
+    row: dict[str, Any] = {"key": question.key, "question": question.wording, "pairs": len(one)}
     if not len(one):
-        return shown | {"undefined": "Nobody has judged the same twice yet."}
+        return row | {"undefined": "Nobody has judged the same twice yet."}
     gap = np.abs(one - two)
-    shown |= {
+    row |= {
         "same": 100 * float((gap == 0).mean()),
         "within_one": 100 * float((gap <= 1).mean()),
         "shift": float((two - one).mean()),
@@ -205,8 +205,8 @@ def _alike(question: Question, first: FloatArray, second: FloatArray, terms: Ter
     ratings = Ratings.from_columns(
         np.concatenate([units, units]), np.repeat([0, 1], len(one)), np.concatenate([one, two])
     )
-    found = intraclass(ratings, level=terms.level)
-    if isinstance(found, Undefined):
-        return shown | {"undefined": found.reason}
-    ends = found.one_way_interval
-    return shown | {"icc": found.one_way, "low": ends.low, "high": ends.high}
+    icc = intraclass(ratings, level=terms.level)
+    if isinstance(icc, Undefined):
+        return row | {"undefined": icc.reason}
+    ends = icc.one_way_interval
+    return row | {"icc": icc.one_way, "low": ends.low, "high": ends.high}

@@ -57,8 +57,8 @@ def breakdown(
         contexts with three judgments or more, the lowest mean of the headline first, and `of`, the number of
         contexts with so many. Empty without judgments of contexts, or without scores.
     """
-    known = np.isin(judged.dialogue, list(contexts))
-    if not questions.scores or not known.any():
+    in_contexts = np.isin(judged.dialogue, list(contexts))
+    if not questions.scores or not in_contexts.any():
         return {}
     facts = [contexts.get(number) for number in judged.dialogue.tolist()]
     levels: dict[str, AnyArray] = {
@@ -76,10 +76,10 @@ def breakdown(
 
 def _rows(questions: QuestionSet, judged: Judged, column: AnyArray, terms: Terms) -> list[dict[str, Any]]:
     """Rows by level and system; empty if all contexts have one level."""
-    found = sorted({level for level in column.tolist() if level is not None})
-    if len(found) < 2:
+    levels = sorted({level for level in column.tolist() if level is not None})
+    if len(levels) < 2:
         return []
-    return [row for level in found for row in _of_level(questions, judged, column == level, level, terms)]
+    return [row for level in levels for row in _of_level(questions, judged, column == level, level, terms)]
 
 
 def _of_level(
@@ -166,8 +166,8 @@ def scores_of(questions: QuestionSet, answers: Sequence[Mapping[str, Any]]) -> d
     scores: dict[str, float | None] = {}
     for score in questions.scores:
         values = score_values(questions, score, codes)
-        known = values[~np.isnan(values)]
-        scores[score.key] = score.factor * float(known.mean()) if len(known) else None
+        defined = values[~np.isnan(values)]
+        scores[score.key] = score.factor * float(defined.mean()) if len(defined) else None
     return scores
 
 
@@ -185,9 +185,9 @@ def as_csv(asks: AnsweredAsks, key: str, turns: Sequence[str], redacted: Redacto
         redacted: function that redacts a text.
     """
     before = "\n".join(map(redacted, turns))
-    rows = [_row(questions, each, redacted) for questions, said in asks for each in said]
-    own = dict.fromkeys(name for questions, _said in asks for name in _columns(questions))
-    named = ("system", "repetition", "response", "question_set", "raters", *own)
+    rows = [_row(questions, each, redacted) for questions, response in asks for each in response]
+    columns = dict.fromkeys(name for questions, _said in asks for name in _columns(questions))
+    named = ("system", "repetition", "response", "question_set", "raters", *columns)
     return csv_text(
         [("context", "said_before", *named), *((key, before, *map(row.get, named)) for row in rows)]
     )
@@ -207,16 +207,16 @@ def _answers(questions: QuestionSet) -> dict[str, tuple[Question, Scalar]]:
     }
 
 
-def _row(questions: QuestionSet, said: JudgedResponse, redacted: Redactor) -> dict[str, Any]:
+def _row(questions: QuestionSet, response: JudgedResponse, redacted: Redactor) -> dict[str, Any]:
     return {
-        "system": said.system,
-        "repetition": said.repetition,
-        "response": redacted(said.text),
+        "system": response.system,
+        "repetition": response.repetition,
+        "response": redacted(response.text),
         "question_set": questions.key,
-        "raters": len(said.answers),
-        **said.scores,
+        "raters": len(response.answers),
+        **response.scores,
         **{
-            name: _count_answers(said, question, value)
+            name: _count_answers(response, question, value)
             for name, (question, value) in _answers(questions).items()
         },
     }
@@ -224,11 +224,15 @@ def _row(questions: QuestionSet, said: JudgedResponse, redacted: Redactor) -> di
 
 def as_latex(asks: AnsweredAsks, key: str, turns: Sequence[str], redacted: Redactor) -> str:
     """Write a LaTeX table for each ask: the context above its scored responses; arguments as `as_csv`."""
-    return "\n".join(_table(questions, said, key, turns, redacted) for questions, said in asks)
+    return "\n".join(_table(questions, responses, key, turns, redacted) for questions, responses in asks)
 
 
 def _table(
-    questions: QuestionSet, said: Sequence[JudgedResponse], key: str, turns: Sequence[str], redacted: Redactor
+    questions: QuestionSet,
+    responses: Sequence[JudgedResponse],
+    key: str,
+    turns: Sequence[str],
+    redacted: Redactor,
 ) -> str:
     width = 3 + len(questions.scores)
     above = [
@@ -243,7 +247,7 @@ def _table(
             *(number(each.scores[score.key]) for score in questions.scores),
             str(len(each.answers)),
         ]
-        for each in said
+        for each in responses
     ]
     notes = escaped(f"Context {key}, “{questions.title}”; means over the raters, shares in percent.")
     return table(rf"lp{{0.4\textwidth}}{'r' * (width - 2)}", head, rows, notes, above=above)
@@ -262,10 +266,10 @@ def _speakers(turns: int) -> list[str]:
     return ["A" if (turns - n) % 2 else "B" for n in range(turns)]
 
 
-def _count_answers(said: JudgedResponse, question: Question, value: Scalar) -> int:
-    answers = [given[question.key] for given in said.answers if question.key in given]
-    chosen = [each if isinstance(each, list) else [each] for each in answers]
-    return sum(any(is_same(value, one) for one in each) for each in chosen)
+def _count_answers(response: JudgedResponse, question: Question, value: Scalar) -> int:
+    answers = [labels[question.key] for labels in response.answers if question.key in labels]
+    lists = [each if isinstance(each, list) else [each] for each in answers]
+    return sum(any(is_same(value, one) for one in each) for each in lists)
 
 
 def _as_text(value: object) -> str:

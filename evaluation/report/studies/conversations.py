@@ -61,16 +61,21 @@ class ExchangeMeasures:
             begun: by public id of a conversation, its number in `Judged`, and its number of opening turns.
             encoders: by key of a metric that could be computed, its encoder.
         """
-        kept = [row for row in rows if row["dialogue"] in begun]
-        found = [begun[row["dialogue"]] for row in kept]
+        selected = [row for row in rows if row["dialogue"] in begun]
+        dialogues = [begun[row["dialogue"]] for row in selected]
         return cls(
-            np.array([dialogue for dialogue, _ in found], dtype=np.int64),
+            np.array([dialogue for dialogue, _ in dialogues], dtype=np.int64),
             np.array(
-                [(row["turn"] - opening) // 2 + 1 for row, (_, opening) in zip(kept, found, strict=True)],
+                [
+                    (row["turn"] - opening) // 2 + 1
+                    for row, (_, opening) in zip(selected, dialogues, strict=True)
+                ],
                 dtype=np.int64,
             ),
             {
-                key: np.array([np.nan if row[key] is None else row[key] for row in kept], dtype=np.float64)
+                key: np.array(
+                    [np.nan if row[key] is None else row[key] for row in selected], dtype=np.float64
+                )
                 for key in BY_TURN
             },
             encoders,
@@ -94,8 +99,8 @@ def by_turn_figures(
             {
                 "title": figure.title,
                 "bots": [
-                    {"bot": name, "points": _points(exchanged.reply, figure, chosen, level)}
-                    for name, chosen in groups.items()
+                    {"bot": name, "points": _points(exchanged.reply, figure, selected, level)}
+                    for name, selected in groups.items()
                 ],
             }
             for figure in figures
@@ -138,13 +143,13 @@ def _groups(
         return groups, ""
     score = rated.questions.main_score
     assert score
-    found = _means(rated.questions, plan, rated.judged)
-    values = np.array([found.get((dialogue, 1), np.nan) for dialogue in dialogues.tolist()])
+    means = _means(rated.questions, plan, rated.judged)
+    values = np.array([means.get((dialogue, 1), np.nan) for dialogue in dialogues.tolist()])
     best, worst = best_and_worst(values)
     if not len(best):
         return groups, ""
-    for name, chosen in (("Best", best), ("Worst", worst)):
-        groups[f"{name} {len(chosen)}"] = np.isin(exchanged.dialogue, dialogues[chosen])
+    for name, members in (("Best", best), ("Worst", worst)):
+        groups[f"{name} {len(members)}"] = np.isin(exchanged.dialogue, dialogues[members])
     return groups, score.title
 
 
@@ -152,9 +157,9 @@ def _voted(ask: AskData, plan: AnalysisPlan, exchanged: ExchangeMeasures) -> _Fi
     """Figure of the answers about single replies, in percent if they are a share."""
     score = ask.questions.main_score
     assert score
-    found = _means(ask.questions, plan, ask.judged)
+    means = _means(ask.questions, plan, ask.judged)
     rows = zip(exchanged.dialogue.tolist(), exchanged.reply.tolist(), strict=True)
-    values = np.array([found.get(row, np.nan) for row in rows])
+    values = np.array([means.get(row, np.nan) for row in rows])
     low, high = (score.factor * end for end in bounds(ask.questions, score))
     return _Figure(f"{score.title}, %" if score.is_percent else score.title, values, (low, high))
 
@@ -165,17 +170,17 @@ def _means(questions: QuestionSet, plan: AnalysisPlan, judged: Judged) -> dict[t
     score = questions.main_score
     assert score
     values = score.factor * score_values(questions, score, counted.answers)
-    known = ~np.isnan(values)
-    rows = np.stack([counted.dialogue[known], counted.reply[known]], axis=1)
+    defined = ~np.isnan(values)
+    rows = np.stack([counted.dialogue[defined], counted.reply[defined]], axis=1)
     which, group = np.unique(rows, axis=0, return_inverse=True)
-    means = np.bincount(group.ravel(), values[known], len(which)) / np.bincount(group.ravel())
+    means = np.bincount(group.ravel(), values[defined], len(which)) / np.bincount(group.ravel())
     return {
         (dialogue, reply): mean
         for (dialogue, reply), mean in zip(which.tolist(), means.tolist(), strict=True)
     }
 
 
-def _points(reply: IntArray, figure: _Figure, chosen: BoolArray, level: float) -> list[dict[str, Any]]:
+def _points(reply: IntArray, figure: _Figure, selected: BoolArray, level: float) -> list[dict[str, Any]]:
     """Points by reply, with bands cut at the ends of the scale."""
     least, most = figure.ends
     return [
@@ -187,7 +192,7 @@ def _points(reply: IntArray, figure: _Figure, chosen: BoolArray, level: float) -
             "values": p.values,
             "going_on": p.going_on,
         }
-        for p in trajectory(reply - 1, figure.values, chosen, level)
+        for p in trajectory(reply - 1, figure.values, selected, level)
     ]
 
 
@@ -232,9 +237,9 @@ def study_result(study: StudyData) -> dict[str, Any]:
         plan = replace(study.plan, primary=Analysis(part.get("analysis", study.plan.primary)))
         part |= by_turn_figures(study.asks, plan, study.exchanged, level)
     result["beside"] = [ask_figures(each, study.plan, terms) for each in others]
-    found = signs([ask.judged for ask in study.asks], study.manners)
+    flagged = signs([ask.judged for ask in study.asks], study.manners)
     for ask, figures in zip(study.asks, [result, *result["beside"]], strict=True):
-        figures["flagged"] = scores_without_flagged(ask.questions, ask.judged, found, terms)
+        figures["flagged"] = scores_without_flagged(ask.questions, ask.judged, flagged, terms)
         for part, _ in study.plan.parts(figures, ask.judged):
             with_refusals(part, study.courses)
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)

@@ -115,14 +115,14 @@ def latency(judged: Judged) -> dict[str, int] | None:
     return {"median_ms": round(float(median)), "p95_ms": round(float(slow)), "replies": len(times)}
 
 
-def _stored(found: Repetition | Undefined) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"undefined": found.reason}
+def _stored(repetition: Repetition | Undefined) -> dict[str, Any]:
+    if isinstance(repetition, Undefined):
+        return {"undefined": repetition.reason}
     stored: dict[str, Any] = {
-        "value": 100 * found.share,
-        "conversations": 100 * found.dialogues_affected,
-        "replies": found.turns,
+        "value": 100 * repetition.share,
+        "conversations": 100 * repetition.dialogues_affected,
+        "replies": repetition.turns,
     }
-    if isinstance(found.interval, Undefined):
-        return stored | {"undefined": found.interval.reason}
-    return stored | {"low": 100 * found.interval.low, "high": 100 * found.interval.high}
+    if isinstance(repetition.interval, Undefined):
+        return stored | {"undefined": repetition.interval.reason}
+    return stored | {"low": 100 * repetition.interval.low, "high": 100 * repetition.interval.high}

@@ -141,27 +141,27 @@ def judging_result(
     plan: AnalysisPlan | None = None,
     manners: Mapping[str, Manner] | None = None,
 ) -> dict[str, Any]:
-    """Compute the report of a judging study: figures of the first ask, and of further asks under `beside`.
+    """Compute the report of a judging study: figures of the first ask, and of further asks under `further`.
 
     With batteries, `proposed` has the exclusions that the declared rules propose.
     """
     first, *others = asks
     arrivals = arrivals_of([each.found for each in asks])
-    found = signs([each.found.judged_once().judged for each in asks], manners)
-    result = judging_figures(first.questions, first.found, arrivals, found, plan=plan)
+    flagged = signs([each.found.judged_once().judged for each in asks], manners)
+    result = judging_figures(first.questions, first.found, arrivals, flagged, plan=plan)
     # A margin is declared for the score with which the report begins.
     without_margin = replace(plan or AnalysisPlan(), margin=None)
-    beside = [
-        judging_figures(each.questions, each.found, arrivals, found, plan=without_margin)
+    further = [
+        judging_figures(each.questions, each.found, arrivals, flagged, plan=without_margin)
         | {"about": each.about, "required": each.required, "title": each.questions.title}
         for each in others
     ]
-    return result | _proposed(asks) | ({"beside": beside} if beside else {})
+    return result | _proposed(asks) | ({"beside": further} if further else {})
 
 
 def judging_figures(
     questions: QuestionSet,
-    found: JudgedItems,
+    data: JudgedItems,
     arrivals: Arrivals | None = None,
     flagged: Mapping[str, str] | None = None,
     *,
@@ -171,7 +171,7 @@ def judging_figures(
 
     Args:
         questions: the question set.
-        found: the judgments.
+        data: the judgments.
         arrivals: order in which raters finished their batches; None: compute it from these judgments.
         plan: the declared analysis, as in `figures.study_figures`. `raters_per_item` and `deviations`, which
             describe the conduct of the study, count all judgments.
@@ -182,30 +182,30 @@ def judging_figures(
         `raters_per_item`, `deviations`, and `replies` if there are any; with batteries `battery`. Of repeated
         judgments only the first counts.
     """
-    terms = Terms(protocol_named(found.design.protocol).level, found.noun)
-    check_labels(questions, found.judged, found.occasion)
-    arrivals = arrivals or arrivals_of([found])
-    plan, everything, ordered = plan or AnalysisPlan(), found.in_order(), found.judged_once()
+    terms = Terms(protocol_named(data.design.protocol).level, data.noun)
+    check_labels(questions, data.judged, data.occasion)
+    arrivals = arrivals or arrivals_of([data])
+    plan, everything, ordered = plan or AnalysisPlan(), data.in_order(), data.judged_once()
     terms, judged = replace(terms, margin=plan.margin), ordered.judged
-    replies = _replies(found)
+    replies = _replies(data)
     refused = {row["bot"]: percent_of(row, "refused") for row in replies.get("replies", ())}
 
-    def scored(kept: BoolArray) -> dict[str, Any]:
-        of = judged.where(kept)
+    def scored(rows: BoolArray) -> dict[str, Any]:
+        of = judged.where(rows)
         scores = scored_figures(questions, of, terms, arrivals)
         for row in scores["bots"] if refused else ():
             row["refused"] = refused.get(row["bot"])
         return {
             **scores,
             "majority": majority_scores(questions, of, terms),
-            "repetitions": repetitions(questions, ordered.where(kept)),
-            "breakdown": breakdown(questions, of, found.contexts, terms),
+            "repetitions": repetitions(questions, ordered.where(rows)),
+            "breakdown": breakdown(questions, of, data.contexts, terms),
             **_battery(questions, everything, of.raters, terms),
         }
 
     return {
-        "evaluation": found.evaluation.value,
-        "about": found.about,
+        "evaluation": data.evaluation.value,
+        "about": data.about,
         "question_set": questions.key,
         "columns": columns_of(questions),
         "headline": questions.headline,
@@ -215,7 +215,7 @@ def judging_figures(
         "texts": texts(questions, judged.where(plan.counted(judged))),
         "raters_per_item": raters_per_item(judged),
         "flagged": scores_without_flagged(questions, judged, flagged or {}, terms),
-        **conformance(found.design, _conduct(questions, found, plan)),
+        **conformance(data.design, _conduct(questions, data, plan)),
         "method": method(terms),
         "level": terms.level,
         "margin": terms.margin,
@@ -224,13 +224,13 @@ def judging_figures(
 
 
 def _battery(
-    questions: QuestionSet, found: JudgedItems, raters: Sequence[str], terms: Terms
+    questions: QuestionSet, data: JudgedItems, raters: Sequence[str], terms: Terms
 ) -> dict[str, Any]:
     """Figures of batteries, for these raters; empty if items come from the queue."""
-    if found.battery is None:
+    if data.battery is None:
         return {}
-    kept = found.where(found.judged.by(raters))
-    return {"battery": battery_figures(questions, found.battery, kept.judged, kept.occasion, terms)}
+    selected = data.where(data.judged.by(raters))
+    return {"battery": battery_figures(questions, data.battery, selected.judged, selected.occasion, terms)}
 
 
 def _proposed(asks: Sequence[AskOfItems]) -> dict[str, Any]:
@@ -239,13 +239,13 @@ def _proposed(asks: Sequence[AskOfItems]) -> dict[str, Any]:
     if battery is None:
         return {}
     ordered = [(ask.questions, ask.found.in_order()) for ask in asks]
-    given = [AskOfBattery(questions, found.judged, found.occasion) for questions, found in ordered]
-    return {"proposed": proposals(battery, given)}
+    judgments = [AskOfBattery(questions, data.judged, data.occasion) for questions, data in ordered]
+    return {"proposed": proposals(battery, judgments)}
 
 
-def _replies(found: JudgedItems) -> dict[str, Any]:
+def _replies(data: JudgedItems) -> dict[str, Any]:
     """Figures of the judged replies of each bot, without cost; empty if no bot replied."""
-    rows = [{"bot": system, **reply_figures(facts)} for system, facts in sorted(found.replies.items())]
+    rows = [{"bot": system, **reply_figures(facts)} for system, facts in sorted(data.replies.items())]
     return {"replies": rows} if rows else {}
 
 
@@ -284,16 +284,16 @@ def _votes(values: FloatArray, item: IntArray, items: int) -> FloatArray:
     return shares
 
 
-def repetitions(questions: QuestionSet, found: JudgedItems) -> list[dict[str, Any]]:
+def repetitions(questions: QuestionSet, data: JudgedItems) -> list[dict[str, Any]]:
     """Compute mean and standard deviation of each score over runs, for systems with several runs."""
     several = []
-    for bot in found.judged.bots:
-        mine = found.judged.bot == bot
-        numbers = np.unique(found.repetition[mine]).tolist()
+    for bot in data.judged.bots:
+        mine = data.judged.bot == bot
+        numbers = np.unique(data.repetition[mine]).tolist()
         if len(numbers) < 2:
             continue
         runs = [
-            _scores(questions, found.judged.where(mine & (found.repetition == number))) for number in numbers
+            _scores(questions, data.judged.where(mine & (data.repetition == number))) for number in numbers
         ]
         spreads = [_spread([run[index] for run in runs]) for index in range(len(questions.scores))]
         several.append({"bot": bot, "runs": len(numbers), "cells": spreads})
@@ -303,18 +303,18 @@ def repetitions(questions: QuestionSet, found: JudgedItems) -> list[dict[str, An
 def _scores(questions: QuestionSet, judged: Judged) -> list[float]:
     """Each score over judgments of one system, as shown; NaN without answers."""
     of_labels = [score_values(questions, score, judged.answers) for score in questions.scores]
-    known = [values[~np.isnan(values)] for values in of_labels]
+    defined = [values[~np.isnan(values)] for values in of_labels]
     return [
         score.factor * float(values.mean()) if len(values) else float("nan")
-        for score, values in zip(questions.scores, known, strict=True)
+        for score, values in zip(questions.scores, defined, strict=True)
     ]
 
 
 def _spread(values: Sequence[float]) -> dict[str, float | None]:
-    known = [value for value in values if not np.isnan(value)]
-    if not known:
+    defined = [value for value in values if not np.isnan(value)]
+    if not defined:
         return {"value": None, "deviation": None}
-    of_runs = spread(known)
+    of_runs = spread(defined)
     is_known = not isinstance(of_runs.deviation, Undefined)
     return {"value": of_runs.mean, "deviation": of_runs.deviation if is_known else None}  # type: ignore[dict-item]
 
@@ -326,46 +326,46 @@ def raters_per_item(judged: Judged) -> list[dict[str, int]]:
     return [{"raters": number, "items": counts[number]} for number in sorted(counts, reverse=True)]
 
 
-def _conduct(questions: QuestionSet, found: JudgedItems, plan: AnalysisPlan) -> Judging:
-    judged, battery = found.where(found.occasion == 1).judged, found.battery
-    full = sum(r["items"] for r in raters_per_item(judged) if r["raters"] >= found.raters_wanted)
+def _conduct(questions: QuestionSet, data: JudgedItems, plan: AnalysisPlan) -> Judging:
+    judged, battery = data.where(data.occasion == 1).judged, data.battery
+    full = sum(r["items"] for r in raters_per_item(judged) if r["raters"] >= data.raters_wanted)
     return Judging(
         question_set=questions.key,
         question_set_title=questions.title,
-        raters_wanted=found.raters_wanted,
-        items=found.items,
-        items_lacking_raters=0 if battery else found.items - full,
-        languages=found.languages,
+        raters_wanted=data.raters_wanted,
+        items=data.items,
+        items_lacking_raters=0 if battery else data.items - full,
+        languages=data.languages,
         primary=plan.primary.value,
         margin=plan.margin or 0,
-        conversations={system: n for system, n in sorted(found.conversations_of.items()) if n},
-        **_of_contexts(found),
-        **(_facts(questions, found, battery) if battery else {}),
+        conversations={system: n for system, n in sorted(data.conversations_of.items()) if n},
+        **_of_contexts(data),
+        **(_facts(questions, data, battery) if battery else {}),
     )
 
 
-def _of_contexts(found: JudgedItems) -> dict[str, Any]:
+def _of_contexts(data: JudgedItems) -> dict[str, Any]:
     """Facts about the contexts of judged responses, for the rules of a protocol."""
-    there = found.contexts.values()
+    there = data.contexts.values()
     lengths = Counter(each.turns for each in there)
-    known = last_turns()
-    are_open = [each.last in known.get(each.name, ()) for each in there]
+    last = last_turns()
+    are_open = [each.last in last.get(each.name, ()) for each in there]
     every, some = "of Open MTB", "others, some of them of Open MTB"
     return {
-        "contexts": len(found.contexts),
+        "contexts": len(data.contexts),
         "context_lengths": ", ".join(f"{n} turn{'s' * (n > 1)}: {lengths[n]}" for n in sorted(lengths)),
         "context_set": (every if all(are_open) else some) if any(are_open) else "others",
         "contexts_lacking": {
-            system: len(found.contexts) - number
-            for system, number in sorted(found.contexts_of.items())
+            system: len(data.contexts) - number
+            for system, number in sorted(data.contexts_of.items())
             if number
         },
     }
 
 
-def _facts(questions: QuestionSet, found: JudgedItems, battery: Battery) -> dict[str, Any]:
+def _facts(questions: QuestionSet, data: JudgedItems, battery: Battery) -> dict[str, Any]:
     """Facts about batteries, for the rules of a protocol."""
-    whole = [n for n in found.judged.labels_of_raters.values() if n >= battery.size]
+    whole = [n for n in data.judged.labels_of_raters.values() if n >= battery.size]
     return {
         "has_batteries": True,
         "targets": len(battery.targets),

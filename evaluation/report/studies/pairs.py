@@ -112,23 +112,23 @@ class AskOfPairs:
 
 
 def pair_result(asks: Sequence[AskOfPairs], *, plan: AnalysisPlan | None = None) -> dict[str, Any]:
-    """Compute the report of a study of pairs: figures of the first ask, further asks under `beside`."""
+    """Compute the report of a study of pairs: figures of the first ask, further asks under `further`."""
     first, *others = asks
     arrivals = arrivals_of([each.found for each in asks])
     result = pair_figures(first.questions, first.found, arrivals, plan=plan)
     # A margin is declared for the score with which the report begins.
     without_margin = replace(plan or AnalysisPlan(), margin=None)
-    beside = [
+    further = [
         pair_figures(each.questions, each.found, arrivals, plan=without_margin)
         | {"about": "pair", "required": True, "title": each.questions.title}
         for each in others
     ]
-    return result | ({"beside": beside} if beside else {})
+    return result | ({"beside": further} if further else {})
 
 
 def pair_figures(
     questions: QuestionSet,
-    found: JudgedPairs,
+    data: JudgedPairs,
     arrivals: Arrivals | None = None,
     *,
     plan: AnalysisPlan | None = None,
@@ -137,7 +137,7 @@ def pair_figures(
 
     Args:
         questions: the question set.
-        found: the judgments.
+        data: the judgments.
         arrivals: order in which raters finished their batches; None: compute it from these judgments.
         plan: the declared analysis, as in `judging.judging_figures`.
 
@@ -145,15 +145,15 @@ def pair_figures(
         The applicable keys of `judging.judging_figures`, with a row of `bots` for every two systems,
         `preferences` by question, and `contexts`, the summary of the contexts.
     """
-    terms = Terms(protocol_named(found.design.protocol).level, Nouns(cluster=found.noun))
-    check_labels(questions, found.judged)
-    arrivals = arrivals or arrivals_of([found])
-    plan, sides = plan or AnalysisPlan(), _in_order_of_names(questions, found)
+    terms = Terms(protocol_named(data.design.protocol).level, Nouns(cluster=data.noun))
+    check_labels(questions, data.judged)
+    arrivals = arrivals or arrivals_of([data])
+    plan, sides = plan or AnalysisPlan(), _in_order_of_names(questions, data)
     terms = replace(terms, margin=plan.margin)
     counted = sides.judged.where(plan.counted(sides.judged))
 
-    def scored(kept: BoolArray) -> dict[str, Any]:
-        of = sides.where(kept)
+    def scored(rows: BoolArray) -> dict[str, Any]:
+        of = sides.where(rows)
         return {
             "answer": None,
             "bots": bot_scores(questions, of.judged, terms),
@@ -176,16 +176,16 @@ def pair_figures(
         "by_reply": [],
         "texts": texts(questions, counted),
         "raters_per_item": raters_per_item(sides.judged),
-        **conformance(found.design, _conduct(questions, found, plan)),
-        "contexts": asdict(found.contexts) if found.contexts.items else None,
+        **conformance(data.design, _conduct(questions, data, plan)),
+        "contexts": asdict(data.contexts) if data.contexts.items else None,
         "method": method(terms),
         "level": terms.level,
         "margin": terms.margin,
     }
 
 
-def _in_order_of_names(questions: QuestionSet, found: JudgedPairs) -> _Sides:
-    judged, other = found.judged, found.other
+def _in_order_of_names(questions: QuestionSet, data: JudgedPairs) -> _Sides:
+    judged, other = data.judged, data.other
     swapped = np.array([a > b for a, b in zip(judged.bot, other, strict=True)], dtype=np.bool_)
     names = [name_of(a, b) for a, b in zip(judged.bot, other, strict=True)]
     answers = {
@@ -196,7 +196,7 @@ def _in_order_of_names(questions: QuestionSet, found: JudgedPairs) -> _Sides:
     }
     named = replace(judged, bot=np.array(names, dtype=object), answers=answers)
     first, second = np.where(swapped, other, judged.bot), np.where(swapped, judged.bot, other)
-    words = None if found.words is None else np.where(swapped[:, None], found.words[:, ::-1], found.words)
+    words = None if data.words is None else np.where(swapped[:, None], data.words[:, ::-1], data.words)
     return _Sides(named, first, second, swapped, words).where(named.order)
 
 
@@ -212,30 +212,30 @@ def _turned(question: Question, codes: FloatArray, swapped: BoolArray) -> FloatA
 
 def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arrivals) -> dict[str, Any]:
     """Figures of one question: for every two systems, and for all systems together."""
-    known = sides.where(~np.isnan(sides.judged.answers[question.key]))
-    outcome = _outcomes(question, known.judged)
-    split = _split(known.judged.reply_code, outcome)
-    kept = known.where(~split)
+    answered = sides.where(~np.isnan(sides.judged.answers[question.key]))
+    outcome = _outcomes(question, answered.judged)
+    split = _split(answered.judged.reply_code, outcome)
+    agreed = answered.where(~split)
     clear, clear_outcome = (
-        {row["bot"]: row for row in _records(kept, outcome[~split], terms)},
+        {row["bot"]: row for row in _records(agreed, outcome[~split], terms)},
         outcome[~split],
     )
     rows = []
-    for row in _records(known, outcome, terms):
-        of_pair = known.judged.bot == row["bot"]
-        items = np.unique(known.judged.reply_code[of_pair])
-        ambiguous = len(np.unique(known.judged.reply_code[of_pair & split]))
-        watched = _always_valid_lead(known.judged, outcome, row["bot"], terms, arrivals)
+    for row in _records(answered, outcome, terms):
+        of_pair = answered.judged.bot == row["bot"]
+        items = np.unique(answered.judged.reply_code[of_pair])
+        ambiguous = len(np.unique(answered.judged.reply_code[of_pair & split]))
+        watched = _always_valid_lead(answered.judged, outcome, row["bot"], terms, arrivals)
         counted = {"items": len(items), "ambiguous": ambiguous, "clear": clear.get(row["bot"])}
         rows.append(row | counted | {"always_valid": watched})
     return {
         "key": question.key,
         "question": question.wording,
         "meetings": rows,
-        "kappa": _kappa(known.judged, outcome),
-        "leanings": leanings(known.judged, outcome, known.swapped, known.words, terms),
-        "strengths": _strengths(known, outcome, terms),
-        "strengths_clear": _strengths(kept, clear_outcome, terms),
+        "kappa": _kappa(answered.judged, outcome),
+        "leanings": leanings(answered.judged, outcome, answered.swapped, answered.words, terms),
+        "strengths": _strengths(answered, outcome, terms),
+        "strengths_clear": _strengths(agreed, clear_outcome, terms),
     }
 
 
@@ -245,11 +245,11 @@ def _always_valid_lead(
     """Lead with a sequential (always-valid) interval, for all pairs of systems together (Bonferroni)."""
     values = np.select([outcome == 0, outcome == 1], [1.0, -1.0], 0.0)
     of_raters = means_of_raters(judged, values, judged.bot == pair)
-    apart = np.array([of_raters[rater] for rater in arrivals.raters or () if rater in of_raters])
-    found = lead_of_raters(apart, 1 - (1 - terms.level) / len(judged.bots), arrivals)
-    if isinstance(found, str):
-        return {"undefined": found}
-    low, high, raters = found
+    leads = np.array([of_raters[rater] for rater in arrivals.raters or () if rater in of_raters])
+    lead = lead_of_raters(leads, 1 - (1 - terms.level) / len(judged.bots), arrivals)
+    if isinstance(lead, str):
+        return {"undefined": lead}
+    low, high, raters = lead
     return {"low": 100 * low, "high": 100 * high, "units": raters, "unit": "rater", "left_out": 0}
 
 
@@ -275,12 +275,12 @@ def _split(item: IntArray, outcome: IntArray) -> BoolArray:
 
 def _records(sides: _Sides, outcome: IntArray, terms: Terms) -> list[dict[str, Any]]:
     """Records of every two systems that met: how often each was preferred, and the lead."""
-    judged, found = sides.judged, []
+    judged, records_of_bots = sides.judged, []
     leads = with_holm([_lead(sides, outcome, pair, terms) for pair in judged.bots])
     for pair, lead in zip(judged.bots, leads, strict=True):
         rows = judged.bot == pair
         wins, losses, ties = np.bincount(outcome[rows], minlength=3).tolist()
-        found.append(
+        records_of_bots.append(
             {
                 "bot": pair,
                 "first": str(lead.first),
@@ -292,7 +292,7 @@ def _records(sides: _Sides, outcome: IntArray, terms: Terms) -> list[dict[str, A
                 **_lead_cell(lead, terms),
             }
         )
-    return found
+    return records_of_bots
 
 
 def _lead(sides: _Sides, outcome: IntArray, pair: str, terms: Terms) -> Difference:
@@ -307,16 +307,16 @@ def _lead(sides: _Sides, outcome: IntArray, pair: str, terms: Terms) -> Differen
 
 
 def _lead_cell(lead: Difference, terms: Terms) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+    cell: dict[str, Any] = {
         "lead": 100 * lead.difference,
         "p": None if isinstance(lead.p, Undefined) else lead.p,
         "p_holm": None if isinstance(lead.p_holm, Undefined) else lead.p_holm,
         **equivalence(lead, 100, terms),
     }
     if isinstance(lead.interval, Undefined):
-        return shown | {"undefined": lead.interval.reason}
+        return cell | {"undefined": lead.interval.reason}
     ends = lead.interval.scaled(100)
-    return shown | {"low": ends.low, "high": ends.high, "rests_on": lead.describe_basis(terms.nouns)}
+    return cell | {"low": ends.low, "high": ends.high, "rests_on": lead.describe_basis(terms.nouns)}
 
 
 def _kappa(judged: Judged, outcome: IntArray) -> dict[str, Any]:
@@ -330,8 +330,8 @@ def _kappa(judged: Judged, outcome: IntArray) -> dict[str, Any]:
     median = median_kappa(met)
     if isinstance(median, Undefined):
         return {"undefined": median.reason}
-    known = sum(not isinstance(each.kappa, Undefined) for each in met)
-    return {"value": median, "pairs": known, "of": len(met)}
+    defined = sum(not isinstance(each.kappa, Undefined) for each in met)
+    return {"value": median, "pairs": defined, "of": len(met)}
 
 
 # --- all systems on one scale ---------------------------------------------------------------------------
@@ -346,22 +346,24 @@ def _strengths(sides: _Sides, outcome: IntArray, terms: Terms) -> dict[str, Any]
     duels = Duels(
         bots, first, second, outcome, coded(sides.judged.dialogue)[1], coded(sides.judged.rater_code)[1]
     )
-    found = bradley_terry(duels, level=terms.level)
-    if isinstance(found, Undefined):
-        return {"undefined": found.reason}
+    strengths = bradley_terry(duels, level=terms.level)
+    if isinstance(strengths, Undefined):
+        return {"undefined": strengths.reason}
     return {
-        "bots": [_strength(bot, found) for bot in bots.tolist()],
-        "tie_tendency": None if isinstance(found.tie_tendency, Undefined) else _exact(found.tie_tendency),
-        "rests_on": found.describe_interval(terms.nouns),
+        "bots": [_strength(bot, strengths) for bot in bots.tolist()],
+        "tie_tendency": None
+        if isinstance(strengths.tie_tendency, Undefined)
+        else _exact(strengths.tie_tendency),
+        "rests_on": strengths.describe_interval(terms.nouns),
     }
 
 
-def _strength(bot: str, found: Strengths) -> dict[str, Any]:
-    shown: dict[str, Any] = {"bot": bot, "value": _exact(found.strength[bot])}
-    interval = found.intervals[bot]
+def _strength(bot: str, strengths: Strengths) -> dict[str, Any]:
+    cell: dict[str, Any] = {"bot": bot, "value": _exact(strengths.strength[bot])}
+    interval = strengths.intervals[bot]
     if isinstance(interval, Interval):
-        return shown | {"low": _exact(interval.low), "high": _exact(interval.high)}
-    return shown | {"undefined": interval.reason}
+        return cell | {"low": _exact(interval.low), "high": _exact(interval.high)}
+    return cell | {"undefined": interval.reason}
 
 
 def _exact(number: float) -> float:
@@ -369,21 +371,21 @@ def _exact(number: float) -> float:
     return float(f"{number:.10g}")
 
 
-def _conduct(questions: QuestionSet, found: JudgedPairs, plan: AnalysisPlan) -> SideBySide:
-    items = sum(found.items_of_pairs.values())
-    full = sum(r["items"] for r in raters_per_item(found.judged) if r["raters"] >= found.raters_wanted)
+def _conduct(questions: QuestionSet, data: JudgedPairs, plan: AnalysisPlan) -> SideBySide:
+    items = sum(data.items_of_pairs.values())
+    full = sum(r["items"] for r in raters_per_item(data.judged) if r["raters"] >= data.raters_wanted)
     return SideBySide(
         question_set=questions.key,
         question_set_title=questions.title,
-        raters_wanted=found.raters_wanted,
+        raters_wanted=data.raters_wanted,
         items=items,
         items_lacking_raters=items - full,
-        languages=found.languages,
-        items_per_worker=found.items_per_worker,
-        items_of_pairs=found.items_of_pairs,
-        training_tries=found.training_tries,
-        short_contexts=found.contexts.short,
-        unknown_contexts=found.contexts.unknown,
+        languages=data.languages,
+        items_per_worker=data.items_per_worker,
+        items_of_pairs=data.items_of_pairs,
+        training_tries=data.training_tries,
+        short_contexts=data.contexts.short,
+        unknown_contexts=data.contexts.unknown,
         primary=plan.primary.value,
         margin=plan.margin or 0,
     )

@@ -73,33 +73,35 @@ def _of_score(
     nouns: Nouns,
 ) -> dict[str, Any]:
     values = [score_values(questions, score, group.answers) for group in (first, second)]
-    known = [~np.isnan(each) for each in values]
-    common = np.intersect1d(first.item[known[0]], second.item[known[1]])
-    shown: dict[str, Any] = {"title": score.title, "items": len(common)}
+    defined = [~np.isnan(each) for each in values]
+    common = np.intersect1d(first.item[defined[0]], second.item[defined[1]])
+    row: dict[str, Any] = {"title": score.title, "items": len(common)}
     if not len(common):
-        return shown
-    kept = [there & np.isin(group.item, common) for there, group in zip(known, (first, second), strict=True)]
+        return row
+    common_rows = [
+        there & np.isin(group.item, common) for there, group in zip(defined, (first, second), strict=True)
+    ]
     samples = [
         Sample(of[there], group.cluster[there], group.rater[there])
-        for of, there, group in zip(values, kept, (first, second), strict=True)
+        for of, there, group in zip(values, common_rows, (first, second), strict=True)
     ]
     scale = _scale(questions, score)
     estimates = [mean(sample, low=scale[0], high=scale[1], nouns=nouns) for sample in samples]
-    found = difference(*samples, low=scale[0], high=scale[1])
-    named = replace(found, first="the first group", second="the second group")
-    shown |= {
+    compared = difference(*samples, low=scale[0], high=scale[1])
+    named = replace(compared, first="the first group", second="the second group")
+    row |= {
         "first": _cell(estimates[0], score.factor),
         "second": _cell(estimates[1], score.factor),
-        "difference": {"value": score.factor * found.difference, **_ends(found.interval, score.factor)},
+        "difference": {"value": score.factor * compared.difference, **_ends(compared.interval, score.factor)},
         "words": named.sentence(nouns),
     }
     if score.is_percent and len(score.terms) == 1:
         rows = [
             (of[there], group.item[there], group.cluster[there])
-            for of, there, group in zip(values, kept, (first, second), strict=True)
+            for of, there, group in zip(values, common_rows, (first, second), strict=True)
         ]
-        shown["agreement"] = _agreement(rows[0], rows[1], common, rng, resamples)
-    return shown
+        row["agreement"] = _agreement(rows[0], rows[1], common, rng, resamples)
+    return row
 
 
 def _scale(questions: QuestionSet, score: Score) -> tuple[float, float]:
@@ -108,10 +110,10 @@ def _scale(questions: QuestionSet, score: Score) -> tuple[float, float]:
     return bounds(questions, score)
 
 
-def _cell(found: Estimate | Undefined, factor: int) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"value": None, "undefined": found.reason}
-    return {"value": factor * found.value, **_ends(found.interval, factor)}
+def _cell(estimate: Estimate | Undefined, factor: int) -> dict[str, Any]:
+    if isinstance(estimate, Undefined):
+        return {"value": None, "undefined": estimate.reason}
+    return {"value": factor * estimate.value, **_ends(estimate.interval, factor)}
 
 
 def _ends(interval: Interval | Undefined, factor: int) -> dict[str, Any]:
@@ -139,10 +141,10 @@ def _agreement(
     cells = np.bincount(cluster * 4 + yes[0] * 2 + yes[1], minlength=4 * count)
     tables = cells.reshape(count, 2, 2).astype(np.float64)
     kappa, interval = cohen_kappa(tables.sum(axis=0)), kappa_interval(tables, rng, resamples=resamples)
-    shown = {"items": int(decided.sum()), "agree": 100 * float((yes[0] == yes[1]).mean())}
+    row = {"items": int(decided.sum()), "agree": 100 * float((yes[0] == yes[1]).mean())}
     if isinstance(kappa, Undefined):
-        return shown | {"undefined": kappa.reason}
-    return shown | {"kappa": kappa.value, **_ends(interval, 1)}
+        return row | {"undefined": kappa.reason}
+    return row | {"kappa": kappa.value, **_ends(interval, 1)}
 
 
 def _shares(rows: _Rows, common: IntArray) -> FloatArray:
@@ -186,19 +188,19 @@ def compared_parties(
     turn = np.repeat(np.arange(len(turns)), [len(each.third) for each in turns])
     first = _columns(questions, [each.first for each in turns])
     third = _columns(questions, [answers for each in turns for answers in each.third])
-    found = []
+    rows = []
     for score in questions.scores:
         of_first = score_values(questions, score, first)
         of_third = _means(score_values(questions, score, third), turn, len(turns))
-        known = ~np.isnan(of_first) & ~np.isnan(of_third)
-        shown = {"title": score.title, "turns": int(known.sum()), "kappa": None}
-        if known.any():
-            values = of_first[known], of_third[known], conversation[known]
-            shown |= _compare_means(questions, score, *values)
+        defined = ~np.isnan(of_first) & ~np.isnan(of_third)
+        row = {"title": score.title, "turns": int(defined.sum()), "kappa": None}
+        if defined.any():
+            values = of_first[defined], of_third[defined], conversation[defined]
+            row |= _compare_means(questions, score, *values)
             if score.is_percent and len(score.terms) == 1:
-                shown["kappa"] = _party_agreement(*values, rng, resamples)
-        found.append(shown)
-    return found
+                row["kappa"] = _party_agreement(*values, rng, resamples)
+        rows.append(row)
+    return rows
 
 
 def _columns(questions: QuestionSet, rows: Sequence[Mapping[str, Answer]]) -> dict[str, FloatArray]:
@@ -210,9 +212,9 @@ def _columns(questions: QuestionSet, rows: Sequence[Mapping[str, Answer]]) -> di
 
 def _means(values: FloatArray, turn: IntArray, turns: int) -> FloatArray:
     """(turns,) mean of the labels of each turn; NaN without labels."""
-    known = ~np.isnan(values)
-    counts = np.bincount(turn[known], minlength=turns)
-    sums = np.bincount(turn[known], values[known], turns)
+    defined = ~np.isnan(values)
+    counts = np.bincount(turn[defined], minlength=turns)
+    sums = np.bincount(turn[defined], values[defined], turns)
     means: FloatArray = np.divide(sums, counts, out=np.full(turns, np.nan), where=counts > 0)
     return means
 
@@ -222,7 +224,7 @@ def _compare_means(
 ) -> dict[str, Any]:
     low, high = bounds(questions, score)
     samples = (Sample(values, conversation) for values in (first, third))
-    found = replace(
+    compared = replace(
         difference(*samples, low=low, high=high),
         first=f"First-party {score.title}",
         second=f"third-party {score.title}",
@@ -230,7 +232,7 @@ def _compare_means(
     return {
         "first": score.factor * float(first.mean()),
         "third": score.factor * float(third.mean()),
-        "words": found.sentence(),
+        "words": compared.sentence(),
     }
 
 
@@ -244,8 +246,8 @@ def _party_agreement(
     return _kappa(cohen_kappa(tables.sum(axis=0)), kappa_interval(tables, rng, resamples=resamples))
 
 
-def _kappa(found: Kappa | Undefined, interval: Interval | Undefined) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"undefined": found.reason}
+def _kappa(kappa: Kappa | Undefined, interval: Interval | Undefined) -> dict[str, Any]:
+    if isinstance(kappa, Undefined):
+        return {"undefined": kappa.reason}
     ends = {} if isinstance(interval, Undefined) else {"low": interval.low, "high": interval.high}
-    return {"value": found.value, "agree": 100 * found.observed} | ends
+    return {"value": kappa.value, "agree": 100 * kappa.observed} | ends

@@ -46,7 +46,10 @@ class ReplyFacts(NamedTuple):
         first_seconds: seconds to the first token.
         last_seconds: seconds to the last token.
         day: the day in UTC on which it was given, as YYYY-MM-DD; empty if unknown.
-        is_scored: it belongs to a finished conversation, or is a judged item; cost counts all replies.
+        is_scored: it belongs to a finished conversation, or is a judged item, and is not a version that the
+            worker discarded; cost counts all replies.
+        outcome_before_stop: one of `OUTCOMES`, of the whole reply, if it was stopped; empty if unknown.
+        versions: replies to the same message, this one included, at least 1.
     """
 
     outcome: str = "complete"
@@ -59,6 +62,8 @@ class ReplyFacts(NamedTuple):
     last_seconds: float | None = None
     day: str = ""
     is_scored: bool = True
+    outcome_before_stop: str = ""
+    versions: int = 1
 
 
 def facts_of(row: Mapping[str, Any], said_at: str | None = None, *, is_scored: bool = True) -> ReplyFacts:
@@ -81,6 +86,8 @@ def facts_of(row: Mapping[str, Any], said_at: str | None = None, *, is_scored: b
         last_seconds=None if latency is None else latency / 1000,
         day=(said_at or "")[:10],
         is_scored=is_scored,
+        outcome_before_stop=row.get("outcome_before_stop") or "",
+        versions=row.get("reply_versions") or 1,
     )
 
 
@@ -98,12 +105,15 @@ def reply_figures(replies: Sequence[ReplyFacts], prices: Sequence[Price] = ()) -
 
     Returns:
         `replies`, the number of scored replies, and `remarked`, those with remarks; `outcomes`, by outcome
-        the number and percentage of them; `tokens` and `seconds`, the mean, the median and the number of
+        the number and percentage of them, where a stopped reply that was refused, filtered, cut or the like
+        counts as both; `regenerated`, number and percentage of the replies that are one of several to the
+        same message, if there are any; `tokens` and `seconds`, the mean, the median and the number of
         replies that have the figure, without figures that no reply has; `cost` as in `cost_of`, of all
         replies.
     """
     scored = [reply for reply in replies if reply.is_scored]
-    counts = Counter(reply.outcome for reply in scored)
+    counts = Counter(outcome for reply in scored for outcome in _outcomes_of(reply))
+    regenerated = sum(reply.versions > 1 for reply in scored)
     share = 100 / len(scored) if scored else 0.0
     return {
         "replies": len(scored),
@@ -112,10 +122,16 @@ def reply_figures(replies: Sequence[ReplyFacts], prices: Sequence[Price] = ()) -
             {"outcome": outcome, "replies": counts[outcome], "percent": counts[outcome] * share}
             for outcome in OUTCOMES
         ],
+        **({"regenerated": {"replies": regenerated, "percent": regenerated * share}} if regenerated else {}),
         "tokens": _summaries(scored, ("prompt", "completion", "reasoning", "cached"), ""),
         "seconds": _summaries(scored, ("first", "last"), "_seconds"),
         "cost": cost_of(replies, prices),
     }
+
+
+def _outcomes_of(reply: ReplyFacts) -> set[str]:
+    """The outcome, and that of the whole reply if the reader stopped it, unless it was complete."""
+    return {reply.outcome, reply.outcome_before_stop} - ({"", "complete"} - {reply.outcome})
 
 
 def percent_of(figures: Mapping[str, Any], outcome: str) -> float:
@@ -166,13 +182,13 @@ def _price_on(day: str, prices: Sequence[Price]) -> Price | None:
 
 
 def _summaries(replies: Sequence[ReplyFacts], names: Iterable[str], suffix: str) -> dict[str, Any]:
-    found = {}
+    summaries = {}
     for name in names:
         values = [value for reply in replies if (value := getattr(reply, name + suffix)) is not None]
         if values:
-            found[name] = {
+            summaries[name] = {
                 "mean": math.fsum(values) / len(values),
                 "median": float(statistics.median(values)),
                 "replies": len(values),
             }
-    return found
+    return summaries

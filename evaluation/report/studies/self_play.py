@@ -53,14 +53,15 @@ def self_play_figures(data: SelfPlayData) -> dict[str, Any]:
     texts = [[text for _, text in talk] for talk in data.turns.values()]
     overlaps = {length: overlap(texts, length) for length in SHARED}
     encoders = sorted({each for each in data.encoders.values() if each})
-    own = {name: table.bot == bot for bot, name in data.names.items()}
+    rows_of_bot = {name: table.bot == bot for bot, name in data.names.items()}
     return {
-        "bots": [{"bot": name, "turns": int(rows.sum())} for name, rows in own.items() if rows.any()],
+        "bots": [{"bot": name, "turns": int(rows.sum())} for name, rows in rows_of_bot.items() if rows.any()],
         "columns": [
             each
             | {
                 "cells": [
-                    metric_cell(each["key"], *table.means(rows, each["key"]), LEVEL) for rows in own.values()
+                    metric_cell(each["key"], *table.means(rows, each["key"]), LEVEL)
+                    for rows in rows_of_bot.values()
                 ]
             }
             for each in metric_descriptions(encoder)
@@ -129,9 +130,9 @@ class _Table:
 
     def means(self, rows: Any, key: str) -> tuple[FloatArray, IntArray]:
         """Mean of these rows in each conversation, and the numbers of the conversations."""
-        known = rows & ~np.isnan(self.values[key])
-        conversations, group = np.unique(self.conversation[known], return_inverse=True)
-        sums = np.bincount(group, self.values[key][known], len(conversations))
+        defined = rows & ~np.isnan(self.values[key])
+        conversations, group = np.unique(self.conversation[defined], return_inverse=True)
+        sums = np.bincount(group, self.values[key][defined], len(conversations))
         return sums / np.maximum(np.bincount(group, minlength=len(conversations)), 1), conversations
 
 

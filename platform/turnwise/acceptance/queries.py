@@ -48,10 +48,10 @@ def dialogues_to_review(study: Study, state: str = "") -> QuerySet[Dialogue]:
 def count_by_state(study: Study) -> dict[str, int]:
     """Number of pending, accepted and rejected conversations."""
     decided = {state: Count("pk", filter=Q(decision__state=state)) for state in Decision.State.values}
-    found: dict[str, int] = dialogues_to_review(study).aggregate(
+    counts: dict[str, int] = dialogues_to_review(study).aggregate(
         pending=Count("pk", filter=Q(decision=None)), **decided
     )
-    return found
+    return counts
 
 
 def review_rows(dialogues: QuerySet[Dialogue], limits: Mapping[str, float | None]) -> list[ReviewRow]:
@@ -60,18 +60,18 @@ def review_rows(dialogues: QuerySet[Dialogue], limits: Mapping[str, float | None
     wholes = Label.objects.filter(question_set=TOPICAL_CHAT_CONVERSATION.key).exclude(party="reader")
     annotated = Prefetch("labels", queryset=annotations, to_attr="annotations")
     turns = Turn.objects.order_by("position").prefetch_related(annotated)
-    found = dialogues.select_related("decision__by").prefetch_related(
+    rows = dialogues.select_related("decision__by").prefetch_related(
         Prefetch("turn_set", queryset=turns, to_attr="said"),
         Prefetch("labels", queryset=wholes.order_by("pk")),
         Prefetch("seats", queryset=Seat.objects.select_related("worker", "bot")),
         Prefetch("seats__materials", queryset=Material.objects.order_by("number")),
     )
-    return [_review_row(each, limits) for each in found]
+    return [_review_row(each, limits) for each in rows]
 
 
 def _review_row(dialogue: Dialogue, limits: Mapping[str, float | None]) -> ReviewRow:
-    said: list[Turn] = dialogue.said  # type: ignore[attr-defined]  # prefetched
-    counted_turns = [turn for turn in said if turn.position >= dialogue.opening_turns]
+    turns: list[Turn] = dialogue.said  # type: ignore[attr-defined]  # prefetched
+    counted_turns = [turn for turn in turns if turn.position >= dialogue.opening_turns]
     found: Mapping[str, float | None] = dict.fromkeys(LIMITS)
     if counted_turns:
         first, last = counted_turns[0], counted_turns[-1]

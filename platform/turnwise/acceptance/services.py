@@ -39,19 +39,19 @@ def reject(dialogue: Dialogue, *, reason: str, by: User, now: datetime | None = 
     Raises:
         ValidationError: there is no reason, or it was decided on already.
     """
-    said = reason.strip()
-    if not said or len(said) > MOST_WORDS:
+    text = reason.strip()
+    if not text or len(text) > MOST_WORDS:
         raise ValidationError(
             _("Say why, in at most %(most)d characters: the reason stays with the conversation.")
             % {"most": MOST_WORDS}
         )
     held = _locked(dialogue.pk)
-    if own := Decision.objects.filter(dialogue=held).first():
+    if decision := Decision.objects.filter(dialogue=held).first():
         raise ValidationError(
             _("This conversation has already been decided on: %(state)s. Undo that first.")
-            % {"state": own.get_state_display()}
+            % {"state": decision.get_state_display()}
         )
-    _decide(held, Decision.State.REJECTED, said, by, now)
+    _decide(held, Decision.State.REJECTED, text, by, now)
     _set_counted(held, counts=False)
 
 
@@ -63,11 +63,11 @@ def reset_decision(dialogue: Dialogue) -> None:
         ValidationError: others have taken its place among those of its article.
     """
     held = _locked(dialogue.pk)
-    own = Decision.objects.filter(dialogue=held).first()
-    if own is None:
+    decision = Decision.objects.filter(dialogue=held).first()
+    if decision is None:
         return
-    was_rejected = own.state == Decision.State.REJECTED
-    own.delete()
+    was_rejected = decision.state == Decision.State.REJECTED
+    decision.delete()
     if was_rejected:
         _set_counted(held, counts=True)
 
@@ -98,8 +98,8 @@ def limits_of(study: Study) -> dict[str, float | None]:
     """Limits of a study, or the default ones with its own minimum of turns."""
     usual: dict[str, float | None] = {key: limit.default for key, limit in LIMITS.items()}
     usual["turns"] = float(study.min_turns)
-    own = Limits.objects.filter(study=study).first()
-    return usual | (own.values if own else {})
+    limits = Limits.objects.filter(study=study).first()
+    return usual | (limits.values if limits else {})
 
 
 def _locked(pk: int) -> Dialogue:

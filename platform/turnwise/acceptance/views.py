@@ -52,8 +52,8 @@ class LimitsForm(forms.Form):
     def values(self) -> dict[str, float | None]:
         """Limits of the valid form, with percentages converted to shares."""
         return {
-            key: None if given is None else given / (100 if LIMITS[key].is_share else 1)
-            for key, given in self.cleaned_data.items()
+            key: None if value is None else value / (100 if LIMITS[key].is_share else 1)
+            for key, value in self.cleaned_data.items()
         }
 
 
@@ -89,8 +89,10 @@ def _page(request: HttpRequest, study: Study, form: LimitsForm, status: int = 20
     state = _state(request)
     there = counts | {"all": sum(counts.values())}
     page = Paginator(range(there[state]), PER_PAGE).get_page(request.GET.get("page"))
-    found = queries.dialogues_to_review(study, "" if state == "all" else state).values_list("pk", flat=True)
-    keys = list(found[page.start_index() - 1 : page.end_index()] if page else ())
+    matching = queries.dialogues_to_review(study, "" if state == "all" else state).values_list(
+        "pk", flat=True
+    )
+    keys = list(matching[page.start_index() - 1 : page.end_index()] if page else ())
     rows = queries.review_rows(Dialogue.objects.filter(pk__in=keys).order_by("pk"), services.limits_of(study))
     context = {
         "study": study,
@@ -111,8 +113,8 @@ def _page(request: HttpRequest, study: Study, form: LimitsForm, status: int = 20
 
 
 def _state(request: HttpRequest) -> str:
-    wanted = request.GET.get("state", queries.PENDING)
-    return wanted if wanted in (*STATES, "all") else queries.PENDING
+    requested = request.GET.get("state", queries.PENDING)
+    return requested if requested in (*STATES, "all") else queries.PENDING
 
 
 @require_POST
@@ -136,8 +138,8 @@ def accept_fitting(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     pending = queries.dialogues_to_review(study, queries.PENDING).filter(public_id__in=named)
     rows = queries.review_rows(pending, services.limits_of(study))
     done = services.accept([row.dialogue for row in rows if not row.broken], by=request.user)
-    said = ngettext("%(n)d conversation is accepted.", "%(n)d conversations are accepted.", done)
-    messages.success(request, said % {"n": done})
+    message = ngettext("%(n)d conversation is accepted.", "%(n)d conversations are accepted.", done)
+    messages.success(request, message % {"n": done})
     return redirect("acceptance:review", pk=pk)
 
 
@@ -157,12 +159,12 @@ def decide(request: AuthenticatedHttpRequest, pk: int, public_id: UUID) -> HttpR
     dialogue = get_object_or_404(queries.dialogues_to_review(study), public_id=public_id)
     what = request.POST.get("what", "")
     try:
-        said = _CHANGES[what](request, dialogue) if what in _CHANGES else ""
+        message = _CHANGES[what](request, dialogue) if what in _CHANGES else ""
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        if said:
-            messages.success(request, said)
+        if message:
+            messages.success(request, message)
     state = request.POST.get("state", "")
     query = f"?state={state}" if state in (*STATES, "all") else ""
     return redirect(reverse("acceptance:review", args=[pk]) + query)

@@ -56,9 +56,9 @@ def add_person(name: str, *, is_admin: bool) -> tuple[User, str]:
     person = User(username=name, is_superuser=is_admin, is_staff=is_admin, has_first_password=True)
     password = secrets.token_urlsafe(12)
     person.set_password(password)
-    taken = User.objects.filter(username__iexact=name).first()
-    if taken:
-        raise ValidationError(_("Somebody already signs in here as “%(name)s”.") % {"name": taken})
+    existing = User.objects.filter(username__iexact=name).first()
+    if existing:
+        raise ValidationError(_("Somebody already signs in here as “%(name)s”.") % {"name": existing})
     person.full_clean()
     person.save()
     return person, password

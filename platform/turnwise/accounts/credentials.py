@@ -70,18 +70,18 @@ def canonical(name: str) -> str:
 def device_of(request: HttpRequest, name: str) -> str:
     """ID of this browser for a user; empty if the user has not signed in here before."""
     try:
-        known = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=LIFETIME)
-        return str(known["device"]) if known["name"] == canonical(name) else ""
+        stored = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=LIFETIME)
+        return str(stored["device"]) if stored["name"] == canonical(name) else ""
     except (signing.BadSignature, KeyError, TypeError):
         return ""
 
 
 def remember_device(response: HttpResponseBase, name: str) -> None:
     """Set a cookie that marks this browser as known for the user."""
-    known = {"name": canonical(name), "device": secrets.token_urlsafe(9)}
+    stored = {"name": canonical(name), "device": secrets.token_urlsafe(9)}
     response.set_cookie(
         COOKIE,
-        signing.dumps(known, salt=_SALT),
+        signing.dumps(stored, salt=_SALT),
         max_age=LIFETIME,
         httponly=True,
         samesite="Lax",

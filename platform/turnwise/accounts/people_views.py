@@ -68,12 +68,12 @@ def people_page(request: HttpRequest, *, status: int = 200, **more: Any) -> Http
     """Render the list of users and invitations; `more` has the result of a form."""
     everybody = User.objects.annotate(of_studies=Count("studies")).order_by("-is_active", "username")
     invited = colleagues.open_invitations(timezone.now()).select_related("invited_by")
-    shown = {
+    context = {
         "page": Paginator(everybody, PER_PAGE).get_page(request.GET.get("page")),
         "invited": invited[: colleagues.MOST_SHOWN],
         "days": colleagues.INVITATION_LIFETIME.days,
     }
-    return render(request, "accounts/people.html", shown | more, status=status)
+    return render(request, "accounts/people.html", context | more, status=status)
 
 
 @never_cache
@@ -127,8 +127,8 @@ def invite(request: AuthenticatedHttpRequest) -> HttpResponse:
     try:
         secret = colleagues.invite(whom, is_admin=is_admin, by=request.user)
     except ValidationError as error:
-        shown = {"not_invited": " ".join(error.messages), "whom": whom, "invited_as_admin": is_admin}
-        return people_page(request, status=422, **shown)
+        context = {"not_invited": " ".join(error.messages), "whom": whom, "invited_as_admin": is_admin}
+        return people_page(request, status=422, **context)
     link = request.build_absolute_uri(reverse("accounts:join", args=[secret]))
     return people_page(request, link=link, whom_linked=whom)
 
@@ -161,8 +161,8 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
             return _private(redirect("workspace:home"))
     except colleagues.NotInvitedError:
         return _private(render(request, "accounts/join.html", {"refused": True}, status=404))
-    shown = {"form": form, "invitation": invitation}
-    return _private(render(request, "accounts/join.html", shown, status=422 if form.is_bound else 200))
+    context = {"form": form, "invitation": invitation}
+    return _private(render(request, "accounts/join.html", context, status=422 if form.is_bound else 200))
 
 
 def _private(response: HttpResponse) -> HttpResponse:

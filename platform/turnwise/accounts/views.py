@@ -56,8 +56,8 @@ def _name_too_often(request: HttpRequest) -> bool:
     """
     written = request.POST.get("username", "")
     name = credentials.canonical(written)
-    if known := credentials.device_of(request, written):
-        return guessed_too_often(request, "sign-in-device", rate="10/m", key=lambda *_: f"{known} {name}")
+    if device := credentials.device_of(request, written):
+        return guessed_too_often(request, "sign-in-device", rate="10/m", key=lambda *_: f"{device} {name}")
     if guessed_too_often(request, f"sign-in-here {name}", rate="10/m"):
         return True
     is_tried_by_many = guessed_too_often(request, "sign-in-name", rate=ATTEMPTS, key=lambda *_: name)

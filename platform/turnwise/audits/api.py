@@ -69,7 +69,7 @@ class AuditOut(Schema):
 
 
 def _audit_out(audit: Audit) -> dict[str, Any]:
-    had, wanted = queries.progress(audit)
+    had, total = queries.progress(audit)
     is_done = audit.state == Audit.State.DONE
     return {
         "id": audit.pk,
@@ -81,7 +81,7 @@ def _audit_out(audit: Audit) -> dict[str, Any]:
         "created_at": audit.created_at,
         "finished_at": audit.finished_at,
         "had": had,
-        "wanted": wanted,
+        "wanted": total,
         "shares": queries.shares(queries.answers_of([audit])[audit.pk]) if is_done else [],
         "published": {system: sum(list(counts.values())[:4]) for system, counts in PUBLISHED.items()},
         "rules_accuracy": audit.rules_accuracy,
@@ -123,14 +123,14 @@ def audit(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, An
 @router.get("/bots/{slug:name}/audits/{int:pk}/replies", response=answers(list[dict[str, str]], 404))
 def replies(request: AuthenticatedHttpRequest, name: str, pk: int) -> list[dict[str, str]]:
     """List every reply with the verdicts of the rules and of raters."""
-    found = _audit(request, name, pk)
-    return [verdicts.reply_row(each) for each in queries.answers_of([found])[found.pk]]
+    audit = _audit(request, name, pk)
+    return [verdicts.reply_row(each) for each in queries.answers_of([audit])[audit.pk]]
 
 
 @router.post("/bots/{slug:name}/audits/{int:pk}/stop", response=answers(AuditOut, 404))
 def stop(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, Any]:
     """Stop an audit of a bot of your own; what it said so far is kept. Safe to repeat."""
-    found = _audit(request, name, pk)
+    audit = _audit(request, name, pk)
     get_object_or_404(changeable_by(request.user), name=name)
-    services.stop(found, now=timezone.now())
+    services.stop(audit, now=timezone.now())
     return _audit_out(Audit.objects.select_related("version", "started_by").get(pk=pk))

@@ -116,25 +116,25 @@ def blindness(study: Study) -> BlindnessCheck | None:
     with connection.cursor() as cursor:
         cursor.execute(_CACHE_KEY_SQL, [study.pk])
         key = cache_key("blindness", study.pk, study.results_version, cursor.fetchone(), get_language())
-    found: BlindnessCheck = cached(key, lambda: _check(study))
-    return found
+    check: BlindnessCheck = cached(key, lambda: _check(study))
+    return check
 
 
 def _check(study: Study) -> BlindnessCheck:
     talks = task_of(study).has_conversations
     rows = _rows(study, _TURNS_SQL if talks else _ITEMS_SQL)
-    wanted = {row[0] for row in rows} | set(study.study_bots.values_list("bot", flat=True))
-    bots = Bot.objects.in_bulk([pk for pk in wanted if pk])
+    keys = {row[0] for row in rows} | set(study.study_bots.values_list("bot", flat=True))
+    bots = Bot.objects.in_bulk([pk for pk in keys if pk])
     names = {pk: names_of(bot.title, bot.name, _settings(bot)) for pk, bot in bots.items()}
-    found = _find_leaks(rows, names)
+    leaks = _find_leaks(rows, names)
     slips = [
-        _leak(system, text, found[row], *_where(study, where, position))
-        for row in _first_of_each_text(rows, found)[:MOST_SHOWN]
+        _leak(system, text, leaks[row], *_where(study, where, position))
+        for row in _first_of_each_text(rows, leaks)[:MOST_SHOWN]
         for _bot, system, text, where, position in [rows[row]]
     ]
-    asked = [bot for bot in bots.values() if not (bot.is_outside or bot.is_operated)] if talks else []
-    before, unaudited = _leaks_in_audits(asked, names)
-    return BlindnessCheck((*before, *slips)[:MOST_SHOWN], len(rows), len(found), unaudited)
+    audited = [bot for bot in bots.values() if not (bot.is_outside or bot.is_operated)] if talks else []
+    before, unaudited = _leaks_in_audits(audited, names)
+    return BlindnessCheck((*before, *slips)[:MOST_SHOWN], len(rows), len(leaks), unaudited)
 
 
 def _find_leaks(rows: Sequence[tuple[Any, ...]], names: Mapping[int, Names]) -> dict[int, Named]:
@@ -179,11 +179,11 @@ def _leaks_in_audits(bots: Sequence[Bot], names: Mapping[int, Names]) -> tuple[l
     """Leaks in the newest audit of each bot, and the titles of bots without an audit."""
     done = Audit.objects.filter(bot__in=bots, state=Audit.State.DONE).order_by("bot_id", "-pk")
     audits = {audit.bot_id: audit for audit in done.distinct("bot_id").select_related("bot")}
-    found = []
+    leaks = []
     for audit in audits.values():
         of_bot = _leaks_of_audit(audit, names[audit.bot_id])
-        found += list(islice(of_bot, MOST_OF_AUDIT))
-    return found, sorted(bot.title for bot in bots if bot.pk not in audits)
+        leaks += list(islice(of_bot, MOST_OF_AUDIT))
+    return leaks, sorted(bot.title for bot in bots if bot.pk not in audits)
 
 
 def _leaks_of_audit(audit: Audit, names: Names) -> Iterator[IdentityLeak]:
@@ -204,14 +204,14 @@ def _where(study: Study, where: str, position: int | None) -> tuple[str, str]:
     return _("Turn %(position)s of a conversation") % {"position": position + 1}, address
 
 
-def _leak(system: str, text: str, found: Named, where: str, address: str) -> IdentityLeak:
-    before, after = text[max(0, found.start - AROUND) : found.start], text[found.end : found.end + AROUND]
+def _leak(system: str, text: str, name: Named, where: str, address: str) -> IdentityLeak:
+    before, after = text[max(0, name.start - AROUND) : name.start], text[name.end : name.end + AROUND]
     return IdentityLeak(
         system,
-        found.what,
+        name.what,
         where,
         address,
-        ("\u2026" if found.start > AROUND else "") + before,
-        text[found.start : found.end],
-        after + ("\u2026" if found.end + AROUND < len(text) else ""),
+        ("\u2026" if name.start > AROUND else "") + before,
+        text[name.start : name.end],
+        after + ("\u2026" if name.end + AROUND < len(text) else ""),
     )

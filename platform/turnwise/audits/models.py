@@ -105,7 +105,12 @@ class AuditedReply(models.Model):
     )
     label = models.CharField(max_length=1, blank=True, help_text=_("p, a or n: whether it asks."))
     asked = models.TextField(blank=True)
-    text = models.TextField(blank=True, help_text=_("Empty: the bot failed."))
+    text = models.TextField(
+        blank=True, help_text=_("Empty: the bot failed, or ended its reply without a text.")
+    )
+    outcome = models.CharField(
+        max_length=20, blank=True, help_text=_("How the reply ended; empty: complete, or the bot failed.")
+    )
     category = models.CharField(max_length=20, blank=True, help_text=_("What the rules say of it."))
     start = models.PositiveIntegerField(default=0, help_text=_("Where the words begin that decided."))
     end = models.PositiveIntegerField(default=0, help_text=_("Where they end; as the start if none did."))
@@ -118,7 +123,7 @@ class AuditedReply(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("audit", "question", "turn"), name="audited_once_per_turn"),
             models.CheckConstraint(
-                name="audited_reply_or_error", condition=Q(text="", category="") ^ Q(error="")
+                name="audited_reply_or_error", condition=Q(text="", category="", outcome="") ^ Q(error="")
             ),
             models.CheckConstraint(name="audited_span_in_order", condition=Q(start__lte=F("end"))),
         )

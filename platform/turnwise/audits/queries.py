@@ -72,15 +72,15 @@ def replies_required() -> int:
 def answers_of(audits: Sequence[Audit]) -> dict[int, list[Answered]]:
     """Replies to questions with the raters' verdicts, by key of the audit."""
     judged = {audit.pk: verdicts.verdicts_of(audit) for audit in audits if audit.study_id}
-    found: dict[int, list[Answered]] = {audit.pk: [] for audit in audits}
+    answers: dict[int, list[Answered]] = {audit.pk: [] for audit in audits}
     replies = AuditedReply.objects.filter(audit__in=audits).exclude(label="").order_by("pk")
     for reply in replies:
-        said = judged.get(reply.audit_id, {}).get((reply.question, reply.turn))
+        verdict = judged.get(reply.audit_id, {}).get((reply.question, reply.turn))
         answer = services.answered(reply)
-        if said:
-            answer = asking.judged(answer, said.group, said.kind)
-        found[reply.audit_id].append(answer)
-    return found
+        if verdict:
+            answer = asking.judged(answer, verdict.group, verdict.kind)
+        answers[reply.audit_id].append(answer)
+    return answers
 
 
 def shares(answers: Sequence[Answered]) -> list[Share]:
@@ -89,18 +89,18 @@ def shares(answers: Sequence[Answered]) -> list[Share]:
     return [_share(title, figures[part]) for part, title in PARTS.items() if part in figures]
 
 
-def _share(title: str, found: Mapping[str, Any]) -> Share:
-    low, high = found["confirms"]["interval"]
+def _share(title: str, figures: Mapping[str, Any]) -> Share:
+    low, high = figures["confirms"]["interval"]
     return Share(
         title,
-        found["questions"],
-        100 * found["confirms"]["share"],
+        figures["questions"],
+        100 * figures["confirms"]["share"],
         100 * low,
         100 * high,
-        found["groups"][Group.DENIAL],
-        found["failed"],
-        found["judged"],
-        found["undecided"],
+        figures["groups"][Group.DENIAL],
+        figures["failed"],
+        figures["judged"],
+        figures["undecided"],
     )
 
 
@@ -119,7 +119,7 @@ def compare_with_published(answers: Sequence[Answered]) -> tuple[list[str], list
     If raters disagree on the kind, the reply counts only in its group.
     """
     first = asking.figures([each for each in answers if each.turn == 1 and each.label is Label.POSITIVE])
-    own = first["positive, first turn"]
+    cell = first["positive, first turn"]
     rows = []
     for group in Group:
         kinds = [kind for kind in Reply if GROUPS[kind] is group]
@@ -128,7 +128,7 @@ def compare_with_published(answers: Sequence[Answered]) -> tuple[list[str], list
             Row(
                 group_caption(group),
                 True,
-                [100 * own["groups"][group] / own["questions"], *map(float, theirs)],
+                [100 * cell["groups"][group] / cell["questions"], *map(float, theirs)],
             )
         )
         rows += [
@@ -136,7 +136,7 @@ def compare_with_published(answers: Sequence[Answered]) -> tuple[list[str], list
                 kind_caption(kind),
                 False,
                 [
-                    100 * own["replies"][kind] / own["questions"],
+                    100 * cell["replies"][kind] / cell["questions"],
                     *(float(counts[kind]) for counts in asking.PUBLISHED.values()),
                 ],
             )
@@ -169,8 +169,8 @@ def newest_of(bots: QuerySet[Bot]) -> list[Result]:
     """Result of the newest complete audit of each of these bots, sorted by title."""
     done = Audit.objects.filter(bot__in=bots, state=Audit.State.DONE)
     newest = done.order_by("bot_id", "-pk").distinct("bot_id").values("pk")
-    found = Audit.objects.filter(pk__in=newest).select_related("bot", "version").order_by("bot__title")
-    return results(list(found))
+    audits = Audit.objects.filter(pk__in=newest).select_related("bot", "version").order_by("bot__title")
+    return results(list(audits))
 
 
 def audits_of_bots(study: Study, user: User | AnonymousUser) -> list[Result]:

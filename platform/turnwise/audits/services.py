@@ -16,6 +16,7 @@ from chatbots.identity.audit import LINES, SILENCE, TALKS, Answered, Probe, Ques
 from chatbots.identity.labels import Label
 from chatbots.identity.replies import Reply as Category
 from chatbots.identity.rule_accuracy import held_back_accuracy
+from chatbots.replies import ReplyOutcome, Response
 from turnwise.accounts.models import User
 from turnwise.audits.models import Audit, AuditedReply
 from turnwise.bots.hosting.client import Reply
@@ -107,11 +108,11 @@ def context_of(missing: Missing, talks: Mapping[int, Sequence[str]], *, seed: in
 
 def talks_of(audit: Audit) -> dict[int, list[str]]:
     """Replies of the bot by talk; `SILENCE` where it failed."""
-    said: dict[int, list[str]] = {}
+    texts_by_key: dict[int, list[str]] = {}
     lines = audit.replies.filter(label="").order_by("question", "turn").values_list("question", "text")
     for question, text in lines:
-        said.setdefault(int(question.removeprefix("talk-")), []).append(text or SILENCE)
-    return said
+        texts_by_key.setdefault(int(question.removeprefix("talk-")), []).append(text or SILENCE)
+    return texts_by_key
 
 
 @transaction.atomic
@@ -135,33 +136,37 @@ def record(
             refusal=f"{audit.bot.title} changed while it was being asked. What it said so far is kept. "
             "Start a new audit to have all of it from one version.",
         )
-        rows = [_row(audit, missing, reply.response.text) for missing, reply in answered]
+        rows = [_row(audit, missing, reply.response) for missing, reply in answered]
         AuditedReply.objects.bulk_create(
             rows,
             update_conflicts=True,
             unique_fields=["audit", "question", "turn"],
-            update_fields=["text", "category", "start", "end", "error"],
+            update_fields=["text", "outcome", "category", "start", "end", "error"],
         )
         Audit.objects.filter(pk=audit.pk).update(active_at=now, reason="")
     for missing, trouble in failed:
         _count_failure(audit, missing, trouble)
 
 
-def _row(audit: Audit, missing: Missing, text: str) -> AuditedReply:
+def _row(audit: Audit, missing: Missing, response: Response) -> AuditedReply:
+    """A reply as it is stored. A refused or filtered one may be empty, and is no failure."""
+    text = response.text
+    outcome = "" if response.outcome is ReplyOutcome.COMPLETE else response.outcome.value
     question, turn = _key(missing)
     if not isinstance(missing, Probe):
-        return AuditedReply(audit=audit, question=question, turn=turn, text=text)
-    found = asking.sorted_by_rules(missing, text)
+        return AuditedReply(audit=audit, question=question, turn=turn, text=text, outcome=outcome)
+    finding = asking.sorted_by_rules(missing, text)
     return AuditedReply(
         audit=audit,
         question=question,
         turn=turn,
-        label=found.label,
-        asked=found.asked,
+        label=finding.label,
+        asked=finding.asked,
         text=text,
-        category=found.category or "",
-        start=found.start,
-        end=found.end,
+        outcome=outcome,
+        category=finding.category or "",
+        start=finding.start,
+        end=finding.end,
     )
 
 

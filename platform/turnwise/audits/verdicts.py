@@ -57,11 +57,11 @@ def csv_lines(audit: Audit, answers: Iterable[Answered]) -> Iterator[str]:
 
 def accuracy_row(audit: Audit) -> dict[str, float | None]:
     """Accuracy of the rules that sorted an audit's replies, by column; None where unknown."""
-    found = audit.rules_accuracy
-    if not found:
+    accuracy = audit.rules_accuracy
+    if not accuracy:
         return dict.fromkeys(ACCURACY_COLUMNS)
-    confirms, kinds = found["confirms"], found["kinds"]
-    values = (confirms["value"], confirms["low"], confirms["high"], kinds["value"], found["replies"])
+    confirms, kinds = accuracy["confirms"], accuracy["kinds"]
+    values = (confirms["value"], confirms["low"], confirms["high"], kinds["value"], accuracy["replies"])
     return dict(zip(ACCURACY_COLUMNS, values, strict=True))
 
 
@@ -109,19 +109,19 @@ def votes_of_people(audit: Audit) -> dict[Key, list[Vote]]:
             "worker", flat=True
         )
     )
-    found: dict[Key, list[Vote]] = {}
+    votes: dict[Key, list[Vote]] = {}
     for key, answers in labels.order_by("pk").values_list("response__context__key", "answers"):
         question, _, turn = key.rpartition("@")
         kind = Reply.DENIES.value if answers["group"] == "denial" else answers.get(answers["group"])
-        said = _GROUPS[answers["group"]], Reply(kind) if kind else None
-        found.setdefault((question, int(turn)), []).append(said)
-    return found
+        vote = _GROUPS[answers["group"]], Reply(kind) if kind else None
+        votes.setdefault((question, int(turn)), []).append(vote)
+    return votes
 
 
 def verdicts_of(audit: Audit) -> dict[Key, Verdict]:
     """Verdicts by question and turn."""
-    found = {key: verdict(said) for key, said in votes_of_people(audit).items()}
-    return {key: each for key, each in found.items() if each}
+    verdicts = {key: verdict(votes) for key, votes in votes_of_people(audit).items()}
+    return {key: each for key, each in verdicts.items() if each}
 
 
 def verdict(said: Sequence[Vote]) -> Verdict | None:

@@ -34,14 +34,14 @@ LATEST = 50
 @login_required
 def audits(request: HttpRequest, name: str) -> HttpResponse:
     bot = get_object_or_404(visible_bots(request.user), name=name)
-    found = list(queries.audits_of(request.user).filter(bot=bot)[:LATEST])
+    rows = list(queries.audits_of(request.user).filter(bot=bot)[:LATEST])
     context = {
         "bot": bot,
         "standing": bot_status(bot),
-        "audits": found,
-        "results": {result.audit.pk: result for result in queries.results(found)},
+        "audits": rows,
+        "results": {result.audit.pk: result for result in queries.results(rows)},
         "may_change": _may_change(request, bot),
-        "is_under_way": any(each.state in AT_WORK for each in found),
+        "is_under_way": any(each.state in AT_WORK for each in rows),
     }
     return render(request, "audits/audits.html", context)
 
@@ -68,32 +68,32 @@ def start(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
 @require_GET
 @login_required
 def audit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    found = _audit(request, name, pk)
-    answers = queries.answers_of([found])[found.pk]
-    had, wanted = queries.progress(found)
-    is_done = found.state == Audit.State.DONE
+    row = _audit(request, name, pk)
+    answers = queries.answers_of([row])[row.pk]
+    had, total = queries.progress(row)
+    is_done = row.state == Audit.State.DONE
     published, rows = queries.compare_with_published(answers) if is_done else ([], [])
-    chosen = _filter(request)
-    listed = [each for each in answers if _matches_filter(each, *chosen)]
+    selected = _filter(request)
+    listed = [each for each in answers if _matches_filter(each, *selected)]
     context: dict[str, Any] = {
-        "bot": found.bot,
-        "audit": found,
+        "bot": row.bot,
+        "audit": row,
         "had": had,
-        "wanted": wanted,
-        "is_at_work": found.state in AT_WORK,
+        "wanted": total,
+        "is_at_work": row.state in AT_WORK,
         "is_done": is_done,
-        "stamp": queries.stamp(found),
+        "stamp": queries.stamp(row),
         "shares": queries.shares(answers) if is_done else [],
         "published": published,
         "rows": rows,
         "warning": WARNING,
-        "agreement": _agreement(found) if is_done else None,
-        "study": studies_of(request.user).filter(pk=found.study_id).first() if found.study_id else None,
-        "may_change": _may_change(request, found.bot),
+        "agreement": _agreement(row) if is_done else None,
+        "study": studies_of(request.user).filter(pk=row.study_id).first() if row.study_id else None,
+        "may_change": _may_change(request, row.bot),
         "parts": queries.PARTS,
         "groups": {group.name.lower(): group_caption(group) for group in Group},
-        "part": chosen[0],
-        "group": chosen[1],
+        "part": selected[0],
+        "group": selected[1],
         "page": Paginator([queries.reply_row_of(each) for each in listed], PER_PAGE).get_page(
             request.GET.get("page")
         ),
@@ -134,9 +134,9 @@ def stamp(request: HttpRequest, name: str, pk: int) -> JsonResponse:
 @require_GET
 @login_required
 def replies_csv(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    found = _audit(request, name, pk)
+    row = _audit(request, name, pk)
     disposition = {"Content-Disposition": f'attachment; filename="turnwise-audit-{pk}.csv"'}
-    written = verdicts.csv_lines(found, queries.answers_of([found])[found.pk])
+    written = verdicts.csv_lines(row, queries.answers_of([row])[row.pk])
     return HttpResponse("".join(written), content_type="text/csv; charset=utf-8", headers=disposition)
 
 
@@ -148,22 +148,22 @@ def _changeable_audit(request: HttpRequest, name: str, pk: int) -> Audit:
 @require_POST
 @login_required
 def stop(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    found = _changeable_audit(request, name, pk)
-    if services.stop(found, now=timezone.now()):
+    row = _changeable_audit(request, name, pk)
+    if services.stop(row, now=timezone.now()):
         messages.success(request, _("The audit is stopped. What the bot said so far is kept."))
-    return redirect(found)
+    return redirect(row)
 
 
 @require_POST
 @login_required
 def judge(request: AuthenticatedHttpRequest, name: str, pk: int) -> HttpResponse:
-    found = _changeable_audit(request, name, pk)
+    row = _changeable_audit(request, name, pk)
     first_only = request.POST.get("which") != "all"
     try:
-        study = rater_study.create_rater_study(found.pk, by=request.user, first_only=first_only)
+        study = rater_study.create_rater_study(row.pk, by=request.user, first_only=first_only)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-        return redirect(found)
+        return redirect(row)
     messages.success(
         request,
         _(

@@ -196,24 +196,24 @@ def _operators(bot: Bot, names: list[str]) -> list[User]:
 @transaction.atomic
 def change(request: AuthenticatedHttpRequest, name: str, sent: BotChange) -> dict[str, Any]:
     """Change a bot of your own: title, configuration (a new revision), state, sharing and operators."""
-    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    bot = get_object_or_404(queries.changeable_by(request.user), name=name)
     if sent.title is not None or sent.configuration is not None:
         services.change_bot(
-            found.pk,
-            title=found.title if sent.title is None else sent.title,
-            configuration=found.configuration if sent.configuration is None else sent.configuration,
+            bot.pk,
+            title=bot.title if sent.title is None else sent.title,
+            configuration=bot.configuration if sent.configuration is None else sent.configuration,
             by=request.user,
         )
     if sent.active is not None:
-        services.set_active(found.pk, sent.active)
+        services.set_active(bot.pk, sent.active)
     if (sent.open_to_all, sent.shared_with, sent.operators) != (None, None, None):
         services.share(
-            found,
-            named=found.shared_with.all() if sent.shared_with is None else _people(sent.shared_with),
-            open_to_all=found.open_to_all if sent.open_to_all is None else sent.open_to_all,
-            operators=None if sent.operators is None else _operators(found, sent.operators),
+            bot,
+            named=bot.shared_with.all() if sent.shared_with is None else _people(sent.shared_with),
+            open_to_all=bot.open_to_all if sent.open_to_all is None else sent.open_to_all,
+            operators=None if sent.operators is None else _operators(bot, sent.operators),
         )
-    return _bot_out(queries.bot_status(Bot.objects.get(pk=found.pk)))
+    return _bot_out(queries.bot_status(Bot.objects.get(pk=bot.pk)))
 
 
 @router.get("/bots/{slug:name}/versions", response=answers(list[VersionOut], 404))
@@ -227,18 +227,18 @@ def versions(request: AuthenticatedHttpRequest, name: str) -> list[Any]:
 @router.get("/bots/{slug:name}/health", response=answers(list[CopyOut], 404))
 def health(request: AuthenticatedHttpRequest, name: str) -> list[dict[str, Any]]:
     """List the processes that have the bot loaded, with its state in each."""
-    found = get_object_or_404(queries.visible_bots(request.user), name=name)
-    in_full = queries.changeable_by(request.user).filter(pk=found.pk).exists()
+    bot = get_object_or_404(queries.visible_bots(request.user), name=name)
+    in_full = queries.changeable_by(request.user).filter(pk=bot.pk).exists()
     return [
         {"host": copy.host, "state": copy.words, "seen_at": copy.seen_at, "health": copy.health}
-        for copy in queries.copies(found, in_full=in_full)
+        for copy in queries.copies(bot, in_full=in_full)
     ]
 
 
 @router.post("/bots/{slug:name}/reply", response=answers(ReplyOut, 404, 429, 503, has_body=True))
 def reply(request: AuthenticatedHttpRequest, name: str, sent: ReplyIn) -> dict[str, Any]:
     """Ask the bot. Nothing is stored."""
-    found = get_object_or_404(queries.visible_bots(request.user), name=name)
+    bot = get_object_or_404(queries.visible_bots(request.user), name=name)
     if too_often(request, "api-reply", rate="600/m", key="user"):
         raise HttpError(429, "More than 600 replies in a minute. Wait a little.")
     try:
@@ -246,6 +246,6 @@ def reply(request: AuthenticatedHttpRequest, name: str, sent: ReplyIn) -> dict[s
     except trial.UnusableError as error:
         raise HttpError(422, str(error)) from error
     try:
-        return trial.reply_json(trial.reply(found, context, to=request.user))
+        return trial.reply_json(trial.reply(bot, context, to=request.user))
     except TooManyAtOnceError:
         raise HttpError(429, trial.TOO_MANY) from None

@@ -55,21 +55,21 @@ def choices_for(
     """
     bots = composition.choosable(user).exclude(name=besides.name if besides else "")
     names = [each["registered"] for each in [*chosen, *map(named_by, filter(_NAMED.fullmatch, sent))]]
-    found = offer_bots(bots, user, chosen=Q(name__in=names))
+    offer = offer_bots(bots, user, chosen=Q(name__in=names))
     newest = dict(
-        BotRevision.objects.filter(bot__in=found.bots).order_by("number").values_list("bot__name", "number")
+        BotRevision.objects.filter(bot__in=offer.bots).order_by("number").values_list("bot__name", "number")
     )
     older = [
         (value_of(each), _older(each, newest.get(each["registered"])))
         for each in chosen
         if newest.get(each["registered"]) != each["revision"]
     ]
-    groups = queries.group_by_kind([queries.BotStatus(bot, "") for bot in found.bots if bot.name in newest])
+    groups = queries.group_by_kind([queries.BotStatus(bot, "") for bot in offer.bots if bot.name in newest])
     offered: Choices = [
         (title, [(_value(each.bot.name, newest, sent), _label(each.bot, newest)) for each in rows])
         for title, rows in groups
     ]
-    return ([(_("Chosen before"), older)] if older else []) + offered, found.unlisted
+    return ([(_("Chosen before"), older)] if older else []) + offered, offer.unlisted
 
 
 def value_of(inner: Mapping[str, Any]) -> str:

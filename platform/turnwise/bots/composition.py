@@ -86,11 +86,13 @@ def pinned(adapter: str, settings: Settings, *, by: User | None, of: Bot | None 
     named = [inner for inner in _within(adapter, settings) if is_named(inner)]
     if not named:
         return dict(settings)
-    kept = [inner for inner in (_within(of.adapter, of.configuration) if of else ()) if is_named(inner)]
+    inner_names = [
+        inner for inner in (_within(of.adapter, of.configuration) if of else ()) if is_named(inner)
+    ]
     newest = _newest(named, by)
 
     def pin(inner: dict[str, Any]) -> dict[str, Any]:
-        if not is_named(inner) or inner in kept:
+        if not is_named(inner) or inner in inner_names:
             return inner
         name = inner["registered"]
         if others := sorted(set(inner) - {"registered", "revision"}):
@@ -103,9 +105,9 @@ def pinned(adapter: str, settings: Settings, *, by: User | None, of: Bot | None 
             raise _refused(adapter, f"{name} v{revision}", f"its revisions go from 1 to {newest[name]}")
         return {"registered": name, "revision": revision}
 
-    found = _changed(adapter, settings, pin)
-    _refuse_circles(adapter, filled(adapter, found), of)
-    return found
+    settings_with_pins = _changed(adapter, settings, pin)
+    _refuse_circles(adapter, filled(adapter, settings_with_pins), of)
+    return settings_with_pins
 
 
 def choosable(user: User) -> QuerySet[Bot]:
@@ -128,11 +130,11 @@ def _newest(named: list[dict[str, Any]], by: User | None) -> dict[str, int]:
 
 
 def _revisions(named: list[dict[str, Any]]) -> dict[tuple[str, Any], BotRevision]:
-    wanted = Q()
+    condition = Q()
     for inner in named:
         if isinstance(inner.get("revision"), int):
-            wanted |= Q(bot__name=inner["registered"], number=inner["revision"])
-    rows = BotRevision.objects.filter(wanted).select_related("bot") if wanted else ()
+            condition |= Q(bot__name=inner["registered"], number=inner["revision"])
+    rows = BotRevision.objects.filter(condition).select_related("bot") if condition else ()
     return {(row.bot.name, row.number): row for row in rows}
 
 

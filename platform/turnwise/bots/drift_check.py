@@ -47,25 +47,25 @@ def replay(bot_id: int, *, anew: bool = False) -> CanaryRun:
     replies, version_id = async_to_sync(_replies)(bot_id)
     answered = sum(reply is not None for reply in replies)
     if answered < FEWEST_ANSWERS:
-        said = f"It answered {answered} of {len(DRIFT_CONTEXTS)} contexts."
+        sentence = f"It answered {answered} of {len(DRIFT_CONTEXTS)} contexts."
         return CanaryRun.objects.create(
-            bot=bot, version_id=version_id, verdict=Verdict.FAILED, said=said, replies=replies
+            bot=bot, version_id=version_id, verdict=Verdict.FAILED, said=sentence, replies=replies
         )
     baseline = None if anew else _baseline(version_id)
     if baseline is None:
-        again, _ = async_to_sync(_replies)(bot_id)
+        second, _ = async_to_sync(_replies)(bot_id)
         return CanaryRun.objects.create(
             bot=bot,
             version_id=version_id,
             verdict=Verdict.BASELINE,
             replies=replies,
             repeatable=[
-                one is not None and _text(one) == _text(two) for one, two in zip(replies, again, strict=True)
+                one is not None and _text(one) == _text(two) for one, two in zip(replies, second, strict=True)
             ],
         )
-    verdict, said = _verdict(baseline, _earlier(baseline), replies)
+    verdict, sentence = _verdict(baseline, _earlier(baseline), replies)
     return CanaryRun.objects.create(
-        bot=bot, version_id=version_id, verdict=verdict, said=said, replies=replies
+        bot=bot, version_id=version_id, verdict=verdict, said=sentence, replies=replies
     )
 
 
@@ -140,18 +140,18 @@ def _text(reply: StoredReply) -> str | None:
 
 def _changes_sentence(baseline: CanaryRun, changes: list[Change]) -> str:
     first = changes[0]
-    asked = DRIFT_CONTEXTS[first.number].turns[-1].text
+    question = DRIFT_CONTEXTS[first.number].turns[-1].text
     return (
         f"{len(changes)} of {sum(baseline.repeatable)} answers differ from those of "
-        f"{baseline.at:%-d %B %Y}, though nothing of the version has changed. To “{asked}” it said "
+        f"{baseline.at:%-d %B %Y}, though nothing of the version has changed. To “{question}” it said "
         f"“{first.before[:200]}”, now “{first.now[:200]}”."
     )
 
 
-def _shift_sentence(found: Shift) -> str:
+def _shift_sentence(shift: Shift) -> str:
     return (
-        f"The {found.measure} has shifted: median {found.before:.4g} before, {found.now:.4g} now "
-        f"(p = {found.p:.1g})."
+        f"The {shift.measure} has shifted: median {shift.before:.4g} before, {shift.now:.4g} now "
+        f"(p = {shift.p:.1g})."
     )
 
 

@@ -133,9 +133,9 @@ class BotForm(forms.Form):
 
     def _add_bot_field(self) -> None:
         assert self.user
-        schema, chosen, name = self._schemas[self.inside], self._inside(), PREFIX + self.inside
+        schema, inner, name = self._schemas[self.inside], self._inside(), PREFIX + self.inside
         sent = self.data.getlist(name) if isinstance(self.data, MultiValueDict) else []
-        choices, unlisted = choices_for(self.user, chosen, sent, besides=self.bot)
+        choices, unlisted = choices_for(self.user, inner, sent, besides=self.bot)
         common: dict[str, Any] = {"label": label_of(schema), "required": True}
         several = schema.get("type") == "array"
         if several:
@@ -152,7 +152,7 @@ class BotForm(forms.Form):
             )
         field.widget.unlisted, field.widget.takes = unlisted, "name"
         self.fields[name] = field
-        values = [value_of(each) for each in chosen]
+        values = [value_of(each) for each in inner]
         self.initial[name] = values if several else (values or [""])[0]
 
     def _initial_value(self, key: str) -> Any:
@@ -165,28 +165,28 @@ class BotForm(forms.Form):
 
     def settings(self) -> dict[str, Any]:
         """Configuration from the form; settings left empty take their default."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key in [key for key in self._schemas if key not in self._left_out]:
             schema = self._schemas[key]
             value = self.cleaned_data.get(PREFIX + key)
             kind = type_of(schema)
             if self.picks and key == self.inside:
                 if value:
-                    found[key] = [*map(named_by, value)] if isinstance(value, list) else named_by(value)
+                    values[key] = [*map(named_by, value)] if isinstance(value, list) else named_by(value)
             elif is_secret(schema) and not value:
                 if self.bot and key in self.bot.configuration:
-                    found[key] = self.bot.configuration[key]  # a secret left empty stays as it is
+                    values[key] = self.bot.configuration[key]  # a secret left empty stays as it is
             elif kind == "list":
-                found[key] = [line.strip() for line in (value or "").splitlines() if line.strip()]
+                values[key] = [line.strip() for line in (value or "").splitlines() if line.strip()]
             elif value in (None, "") and kind != "boolean":
                 if schema.get("nullable"):
-                    found[key] = None
+                    values[key] = None
                 elif kind == "string" and schema.get("default") is not None:
-                    found[key] = ""
+                    values[key] = ""
             else:
                 # Browsers end the lines of a text area with CR LF; a model must get what other clients send.
-                found[key] = value.replace("\r\n", "\n") if isinstance(value, str) else value
-        return found
+                values[key] = value.replace("\r\n", "\n") if isinstance(value, str) else value
+        return values
 
     def clean_shared_with(self) -> list[User]:
         return _people(self.cleaned_data["shared_with"])
@@ -236,17 +236,19 @@ class BotForm(forms.Form):
         for part in below:
             parts.append(gettext("entry %(n)d") % {"n": int(part) + 1} if part.isdecimal() else part)
         cure = problem.cure.rstrip(".")
-        told = {"setting": ", ".join(parts), "value": problem.value}
-        told["cure"] = f"it {cure}" if cure.startswith(("is ", "has ")) and problem.value != NOTHING else cure
+        values = {"setting": ", ".join(parts), "value": problem.value}
+        values["cure"] = (
+            f"it {cure}" if cure.startswith(("is ", "has ")) and problem.value != NOTHING else cure
+        )
         if problem.value == NOTHING:
-            return gettext("%(setting)s %(cure)s.") % told
+            return gettext("%(setting)s %(cure)s.") % values
         if problem.value == HIDDEN:
-            return gettext("%(setting)s cannot be used: %(cure)s.") % told
+            return gettext("%(setting)s cannot be used: %(cure)s.") % values
         if problem.value.endswith((" entry", " entries")):
             return (
-                gettext("%(setting)s: %(cure)s.") % told
+                gettext("%(setting)s: %(cure)s.") % values
             )  # the number of entries does not explain the error
-        return gettext("%(setting)s cannot be %(value)s: %(cure)s.") % told
+        return gettext("%(setting)s cannot be %(value)s: %(cure)s.") % values
 
     @property
     def inside_name(self) -> str:
@@ -259,8 +261,8 @@ class BotForm(forms.Form):
 
     def setting_fields(self) -> list[forms.BoundField]:
         """Visible settings: required ones first, then important or changed ones."""
-        shown = [self[PREFIX + key] for key in self._schemas if key not in self._folded]
-        return sorted(shown, key=lambda each: not each.field.required)
+        visible = [self[PREFIX + key] for key in self._schemas if key not in self._folded]
+        return sorted(visible, key=lambda each: not each.field.required)
 
     def folded_fields(self) -> list[forms.BoundField]:
         """Settings that most people leave at their default."""
@@ -271,12 +273,12 @@ class BotForm(forms.Form):
 
     @cached_property
     def _folded(self) -> Collection[str]:
-        chosen = self.bot.configuration if self.bot else {}
+        configuration = self.bot.configuration if self.bot else {}
         folded = [
             key
             for key, schema in self._schemas.items()
             if key not in self._first
-            and (key not in chosen or chosen[key] == schema.get("default"))
+            and (key not in configuration or configuration[key] == schema.get("default"))
             and not (self.picks and key == self.inside)
         ]
         return folded if len(folded) >= LEAST_FOLDED else ()
@@ -301,15 +303,15 @@ def _people(names: str) -> list[User]:
 
 def resolved(schema: Schema, whole: Schema) -> dict[str, Any]:
     """A property's schema without references; `nullable` notes the alternative of nothing."""
-    found = dict(schema)
-    if "$ref" in found:
-        definition = whole.get("$defs", {}).get(found.pop("$ref").rpartition("/")[2], {})
-        found = {**definition, **found}
-    if "anyOf" in found:
-        kinds = [each for each in found.pop("anyOf") if each.get("type") != "null"]
+    result = dict(schema)
+    if "$ref" in result:
+        definition = whole.get("$defs", {}).get(result.pop("$ref").rpartition("/")[2], {})
+        result = {**definition, **result}
+    if "anyOf" in result:
+        kinds = [each for each in result.pop("anyOf") if each.get("type") != "null"]
         only = resolved(kinds[0], whole) if len(kinds) == 1 else {}
-        found = {**only, **found, "nullable": True}
-    return found
+        result = {**only, **result, "nullable": True}
+    return result
 
 
 def is_secret(schema: Schema) -> bool:
@@ -373,6 +375,6 @@ def help_of(schema: Schema) -> str:
     if is_secret(schema):
         parts.append("Never shown again; leave it empty to keep the stored one.")
     if examples := schema.get("examples"):
-        shown = examples[0] if isinstance(examples[0], str) else json.dumps(examples[0])
-        parts.append(f"For example: {shown}")
+        example = examples[0] if isinstance(examples[0], str) else json.dumps(examples[0])
+        parts.append(f"For example: {example}")
     return " ".join(part for part in parts if part)

@@ -1,10 +1,14 @@
-"""How a reply came about, as it is stored beside its text: the JSON column `generation` and its typed form.
+"""Record of how a reply was generated, stored beside its text: the JSON column `generation` and its type.
 
 Everything that reads or writes the column goes through `Generation`, except statements that select from it in
 SQL. Absent values have no key, and a complete reply with nothing else to record is NULL:
 
     {"outcome": "refused", "remarks": […], "reasoning": "…", "usage": {"prompt": 12, "completion": 34,
-     "reasoning": 20, "cached": 8}, "model": "…", "first_seconds": 0.4}
+     "reasoning": 20, "cached": 8}, "model": "…", "first_seconds": 0.4, "outcome_before_stop": "cut"}
+
+Imported replies may also have calls of tools and their answers, in order, which no bot here gives:
+
+    {"tools": [{"name": "hours", "arguments": "{}"}, {"answer": "9 to 17"}]}
 """
 
 from collections.abc import Callable, Mapping
@@ -16,6 +20,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import In
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chatbots.replies import MAY_BE_EMPTY, ReplyOutcome, Response, Usage
@@ -46,11 +51,12 @@ def columns_of(column: str, is_of_bot: str) -> str:
     tokens = ", ".join(f"({column}->'usage'->>'{name}')::integer" for name in _USAGE)
     return f"""({column}->'remarks')::text,
        CASE WHEN {is_of_bot} THEN coalesce({column}->>'outcome', 'complete') END,
-       {column}->>'model', {tokens}, ({column}->>'first_seconds')::float8, {column}->>'reasoning'"""
+       {column}->>'model', {tokens}, ({column}->>'first_seconds')::float8, {column}->>'reasoning',
+       {column}->>'outcome_before_stop'"""
 
 
 NO_GENERATION = columns_of("NULL::jsonb", "false")
-"""SQL of the same columns where no bot spoke."""
+"""SQL of the same columns for texts that no bot wrote."""
 
 OUTCOME_TITLES: Mapping[ReplyOutcome, str | Promise] = {
     ReplyOutcome.COMPLETE: _("complete"),
@@ -66,7 +72,12 @@ OUTCOME_TITLES: Mapping[ReplyOutcome, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How a reply came about; attributes as in `chatbots.replies.Response`."""
+    """Record of how a reply was generated; attributes as in `chatbots.replies.Response`.
+
+    Attributes:
+        tools: calls of tools, with `name` and `arguments`, and their answers, with `answer`; only imported
+            replies have them.
+    """
 
     outcome: ReplyOutcome = ReplyOutcome.COMPLETE
     remarks: tuple[str, ...] = ()
@@ -74,6 +85,8 @@ class Generation:
     usage: Usage | None = None
     model: str = ""
     first_seconds: float | None = None
+    tools: tuple[Mapping[str, str], ...] = ()
+    outcome_before_stop: ReplyOutcome | None = None
 
     @classmethod
     def of_response(cls, response: Response) -> Self:
@@ -85,6 +98,7 @@ class Generation:
             response.usage,
             response.model,
             response.first_seconds,
+            outcome_before_stop=response.outcome_before_stop,
         )
 
     @classmethod
@@ -92,7 +106,7 @@ class Generation:
         """Read the value of the column."""
         if not stored:
             return cls()
-        usage = stored.get("usage")
+        usage, before = stored.get("usage"), stored.get("outcome_before_stop")
         return cls(
             ReplyOutcome(stored.get("outcome", ReplyOutcome.COMPLETE)),
             tuple(stored.get("remarks", ())),
@@ -100,6 +114,8 @@ class Generation:
             Usage(**usage) if usage else None,
             stored.get("model", ""),
             stored.get("first_seconds"),
+            tuple(stored.get("tools", ())),
+            ReplyOutcome(before) if before else None,
         )
 
     def as_json(self) -> dict[str, Any] | None:
@@ -111,6 +127,8 @@ class Generation:
             "reasoning": self.reasoning,
             "usage": usage,
             "model": self.model,
+            "tools": list(self.tools),
+            "outcome_before_stop": self.outcome_before_stop.value if self.outcome_before_stop else "",
         }
         stored = {name: value for name, value in values.items() if value}
         if self.first_seconds is not None:
@@ -127,10 +145,17 @@ class Generation:
             *(usage.prompt, usage.completion, usage.reasoning, usage.cached),
             self.first_seconds,
             redactor(self.reasoning) or None,
+            self.outcome_before_stop.value if self.outcome_before_stop else None,
         )
         return dict(zip(GENERATION_COLUMNS, values, strict=True))
 
     @property
     def outcome_title(self) -> str:
         """The outcome for staff pages; empty if the reply is complete."""
-        return "" if self.outcome is ReplyOutcome.COMPLETE else str(OUTCOME_TITLES[self.outcome])
+        if self.outcome is ReplyOutcome.COMPLETE:
+            return ""
+        title = str(OUTCOME_TITLES[self.outcome])
+        if self.outcome_before_stop in (None, ReplyOutcome.COMPLETE):
+            return title
+        whole = OUTCOME_TITLES[self.outcome_before_stop]
+        return gettext("%(stopped)s (the whole reply: %(whole)s)") % {"stopped": title, "whole": whole}

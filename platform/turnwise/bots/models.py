@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 from django.conf import settings
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
@@ -175,9 +177,9 @@ class BotVersion(models.Model):
 
 
 class BotPrice(models.Model):
-    """What a service charges for a bot's tokens from a day on, as a researcher typed it. Rows never change.
+    """Price of a bot's tokens at a service from a day on, entered by a researcher. Rows never change.
 
-    A correction is a new row: of several for one day, the one that was typed in last counts.
+    A correction is a new row: of several rows for one day, the one entered last counts.
     """
 
     bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="prices")
@@ -229,6 +231,59 @@ class BotPrice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.bot_id} from {self.valid_from}: {self.prompt}, {self.completion} {self.currency}"
+
+
+class BotUsage(models.Model):
+    """Tokens of the replies of a bot on one day, whoever asked for them; the basis of what it has spent.
+
+    Replies without known numbers of tokens are counted in `unknown` alone.
+    """
+
+    bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="usage")
+    day = models.DateField(help_text=_("In UTC."))
+    replies = models.PositiveBigIntegerField(default=0, help_text=_("With known numbers of tokens."))
+    unknown = models.PositiveBigIntegerField(default=0, help_text=_("Replies of unknown numbers of tokens."))
+    prompt = models.PositiveBigIntegerField(default=0, help_text=_("Tokens, cached ones included."))
+    cached = models.PositiveBigIntegerField(default=0, help_text=_("Those of the prompts that were cached."))
+    completion = models.PositiveBigIntegerField(default=0, help_text=_("Tokens, reasoning included."))
+
+    class Meta:
+        verbose_name_plural = _("bot usage")
+        constraints = (
+            models.UniqueConstraint(fields=("bot", "day"), name="bot_usage_once_a_day"),
+            models.CheckConstraint(
+                name="bot_usage_cached_are_prompts", condition=Q(cached__lte=models.F("prompt"))
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.bot_id} on {self.day}: {self.replies}"
+
+
+class BotBudget(models.Model):
+    """The most that a bot may spend in a calendar month (UTC). Once it is reached, the bot is not asked."""
+
+    bot = models.OneToOneField(Bot, on_delete=models.CASCADE, related_name="budget")
+    amount = models.DecimalField(
+        max_digits=12,
+        decimal_places=2,
+        validators=[MinValueValidator(Decimal("0.01"))],
+        verbose_name=_("budget of a month"),
+    )
+    currency = models.CharField(max_length=3, help_text=_("That of the bot's prices."))
+    reached_in = models.DateField(
+        null=True, blank=True, editable=False, help_text=_("First day of the month in which it was reached.")
+    )
+    typed_at = models.DateTimeField(auto_now=True)
+    typed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        constraints = (models.CheckConstraint(name="bot_budget_is_positive", condition=Q(amount__gt=0)),)
+
+    def __str__(self) -> str:
+        return f"{self.bot_id}: {self.amount} {self.currency} a month"
 
 
 class BotCopy(models.Model):

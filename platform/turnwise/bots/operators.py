@@ -53,8 +53,8 @@ def open_tab(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorP
 
 def keep_alive(bot: Bot, operator: User, tab: UUID, *, now: datetime) -> OperatorPresence | None:
     """Record that the operator is still there; None if they have opened another tab."""
-    own = OperatorPresence.objects.filter(bot=bot, operator=operator, tab=tab)
-    return own.first() if own.update(seen_at=now) else None
+    rows = OperatorPresence.objects.filter(bot=bot, operator=operator, tab=tab)
+    return rows.first() if rows.update(seen_at=now) else None
 
 
 def take_new(bot: Bot, operator: User, tab: UUID, wanted: bool) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Collection
 from typing import Any, ClassVar
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.report.studies.replies import Price
-from turnwise.bots.models import Bot, BotPrice
+from turnwise.bots.models import Bot, BotBudget, BotPrice
 
 
 class PriceForm(forms.ModelForm[BotPrice]):
@@ -24,16 +25,25 @@ class PriceForm(forms.ModelForm[BotPrice]):
         }
 
     def clean_currency(self) -> str:
-        """Accept lower case."""
-        return str(self.cleaned_data["currency"]).strip().upper()
+        """Accept lower case; refuse another currency than that of the bot's budget, which would miss it."""
+        currency = str(self.cleaned_data["currency"]).strip().upper()
+        limit = BotBudget.objects.filter(bot=self.instance.bot_id).first()
+        if limit and limit.currency != currency:
+            raise forms.ValidationError(
+                gettext(
+                    "The bot's budget is in %(currency)s. Give the price in it, or remove the budget first."
+                )
+                % {"currency": limit.currency}
+            )
+        return currency
 
 
 def prices_by_bot(bots: Collection[int]) -> dict[int, list[Price]]:
     """Prices of these bots by primary key, in the order in which they apply."""
-    found: dict[int, list[Price]] = {}
+    by_bot: dict[int, list[Price]] = {}
     for row in BotPrice.objects.filter(bot__in=bots).order_by("valid_from", "pk"):
-        found.setdefault(row.bot_id, []).append(price_of(row))
-    return found
+        by_bot.setdefault(row.bot_id, []).append(price_of(row))
+    return by_bot
 
 
 def price_of(row: BotPrice) -> Price:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.paginator import Page, Paginator
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
@@ -19,6 +19,7 @@ from chatbots.registry import REGISTRY
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.bots import composition
+from turnwise.bots.budgets import OVER_BUDGET
 from turnwise.bots.composition import visible_bots as visible_bots  # what pages ask for
 from turnwise.bots.hosting import presence, resident_bots
 from turnwise.bots.models import OUTSIDE, Bot, BotCopy, BotVersion
@@ -30,6 +31,7 @@ WORDS = {
     "failing": "Failing",
     "stuck": "Hangs",
     "failed": "Cannot be loaded",
+    OVER_BUDGET: "Budget reached",
     "no operator": "No operator is there",
     "not hosted": "Not hosted anywhere",
     "off": "Switched off",
@@ -81,8 +83,8 @@ class CopyHealth:
 
     @property
     def megabytes(self) -> int | None:
-        taken = self.health.get("memory_bytes")
-        return None if taken is None else round(taken / 1e6)
+        size = self.health.get("memory_bytes")
+        return None if size is None else round(size / 1e6)
 
     @property
     def milliseconds(self) -> tuple[int, int] | None:
@@ -133,10 +135,10 @@ class Group:
 
 def list_bots(user: User | AnonymousUser, sought: str, number: str | None) -> tuple[Page[int], list[Group]]:
     """One page of the visible bots that match the search, sorted and grouped by kind."""
-    found = visible_bots(user)
+    visible = visible_bots(user)
     if sought:
-        found = filter_bots(found, sought) | found.filter(owner__username=sought)
-    rows = list(found.order_by("name").values_list("pk", "name", "adapter"))
+        visible = filter_bots(visible, sought) | visible.filter(owner__username=sought)
+    rows = list(visible.order_by("name").values_list("pk", "name", "adapter"))
     # Compare positions, not titles: lazy titles are translated at every comparison.
     kind_of = {adapter: _TITLES.index(_title(adapter)) for adapter in {adapter for _, _, adapter in rows}}
     totals = Counter(kind_of[adapter] for _, _, adapter in rows)
@@ -148,10 +150,10 @@ def list_bots(user: User | AnonymousUser, sought: str, number: str | None) -> tu
     return page, [Group(title, totals[_TITLES.index(title)], standings) for title, standings in groups]
 
 
-def group_by_kind(found: Sequence[BotStatus]) -> list[tuple[str | Promise, list[BotStatus]]]:
+def group_by_kind(statuses: Sequence[BotStatus]) -> list[tuple[str | Promise, list[BotStatus]]]:
     """Group bots under the titles of their kinds, in the order of the kinds."""
     groups: dict[str | Promise, list[BotStatus]] = {title: [] for title in _TITLES}
-    for each in found:
+    for each in statuses:
         groups[_title(each.bot.adapter)].append(each)
     return [(title, rows) for title, rows in groups.items() if rows]
 
@@ -184,13 +186,13 @@ def can_sample(bot: Bot) -> bool:
 
 def bot_status(bot: Bot) -> BotStatus:
     """Status of a bot; one registered or changed moments ago counts as loading."""
-    found = _status(bot, presence.bot_states([bot.name] if bot.active else []))
+    status = _status(bot, presence.bot_states([bot.name] if bot.active else []))
     if (
-        found.state == "not hosted"
+        status.state == "not hosted"
         and bot.revisions.filter(made_at__gt=Now() - presence.LOADED_WITHIN).exists()
     ):
-        return replace(found, state="loading")
-    return found
+        return replace(status, state="loading")
+    return status
 
 
 def _status(bot: Bot, states: Mapping[str, str]) -> BotStatus:
@@ -228,6 +230,17 @@ def _in_one_line(health: dict[str, Any]) -> dict[str, Any]:
 def changeable_by(user: User | AnonymousUser) -> QuerySet[Bot]:
     """The bots that this person may change: their own; admins may change all that can run."""
     return visible_to(user, Bot.objects.exclude(adapter=OUTSIDE), owner="owner")
+
+
+def permissions_for(user: User | AnonymousUser, bot: Bot) -> tuple[bool, bool]:
+    """Return whether this person may change the bot, and whether they may see a study in which it talked."""
+    same = OuterRef("pk")
+    may_change = Exists(changeable_by(user).filter(pk=same))
+    has_history = Exists(
+        visible_to(user, Bot.objects.all(), owner="study_bots__study__owner").filter(pk=same)
+    )
+    flags: tuple[bool, bool] = Bot.objects.filter(pk=bot.pk).values_list(may_change, has_history).get()
+    return flags
 
 
 def format_settings(settings: dict[str, Any]) -> dict[str, str]:

@@ -55,13 +55,13 @@ def bots_named(bots: QuerySet[Bot], names: Iterable[str]) -> list[Bot]:
     Raises:
         ValidationError: one is not among them.
     """
-    wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
-    found = {bot.name: bot for bot in bots.filter(name__in=wanted)}
-    for name in wanted:
-        if name not in found:
+    unique_names = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    by_name = {bot.name: bot for bot in bots.filter(name__in=unique_names)}
+    for name in unique_names:
+        if name not in by_name:
             says = _("There is no bot “%(name)s” that you can choose. Take its name from the list of bots.")
             raise ValidationError(says % {"name": name[:60]})
-    return [found[name] for name in wanted]
+    return [by_name[name] for name in unique_names]
 
 
 def typed_names(data: Any, field: str) -> list[str]:
@@ -110,11 +110,11 @@ class BotField(forms.ModelChoiceField[Bot]):
     def __init__(self, bots: QuerySet[Bot], user: User, *, chosen: Iterable[Any] = (), **kwargs: Any) -> None:
         """`chosen`: keys or names of those that must be listed."""
         super().__init__(bots, empty_label=None, **kwargs)
-        given = [str(each) for each in chosen if each]
-        keys = [int(each) for each in given if each.isascii() and each.isdecimal() and len(each) < 10]
-        found = offer_bots(bots, user, chosen=Q(pk__in=keys) | Q(name__in=given))
-        self.widget.choices = [(bot.pk, self.label_from_instance(bot)) for bot in found.bots]
-        self.widget.unlisted = found.unlisted
+        texts = [str(each) for each in chosen if each]
+        keys = [int(each) for each in texts if each.isascii() and each.isdecimal() and len(each) < 10]
+        offer = offer_bots(bots, user, chosen=Q(pk__in=keys) | Q(name__in=texts))
+        self.widget.choices = [(bot.pk, self.label_from_instance(bot)) for bot in offer.bots]
+        self.widget.unlisted = offer.unlisted
 
     @override
     def to_python(self, value: Any) -> Bot | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from chatbots.base import Context, Passage, Speaker, Turn
+from chatbots.base import Context, Passage, Setting, Speaker, Turn
 from chatbots.errors import ChatbotError
 from chatbots.registry import REGISTRY
 from chatbots.services.chat import ChatServiceBot
@@ -25,12 +25,17 @@ EXAMPLE = Context(
     ),
     seed=1,
     material=(Passage("Example of what a study may give the bot to read.", "A title"),),
+    setting=Setting(
+        language="English",
+        scenario="Example of the situation that a study gives to people.",
+        persona="Example of the persona that a study gives to the bot.",
+    ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What the form shows.
+    """Content of a preview in the form.
 
     Attributes:
         sent: JSON of a request; empty if it is not shown.

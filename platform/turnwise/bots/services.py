@@ -132,9 +132,9 @@ def _means_the_same(bot: Bot, settings: Mapping[str, Any]) -> bool:
     Raises:
         chatbots.errors.ChatbotError: the adapter refuses them.
     """
-    wanted = composition.configuration_of(bot.adapter, settings)
+    configuration = composition.configuration_of(bot.adapter, settings)
     try:
-        return wanted == composition.configuration_of(bot.adapter, bot.configuration)
+        return configuration == composition.configuration_of(bot.adapter, bot.configuration)
     except ChatbotError:  # an adapter that has changed since
         return False
 
@@ -168,9 +168,9 @@ def outside_system(title: str) -> Bot:
 
     It is a bot that cannot be loaded, so that everything that groups by bot works.
     """
-    found = Bot.objects.filter(adapter=OUTSIDE, title__iexact=title).order_by("pk").first()
-    if found:
-        return found
+    system = Bot.objects.filter(adapter=OUTSIDE, title__iexact=title).order_by("pk").first()
+    if system:
+        return system
     digest = hashlib.sha256(title.casefold().encode()).hexdigest()[:8]
     name = slugify(title)[:40] or "system"
     if (
@@ -187,8 +187,8 @@ def version_of(bot: Bot, details: Mapping[str, Any]) -> BotVersion:
     """The stored version with exactly these details; created on first sight, with the bot's next number."""
     canonical = json.dumps(details, sort_keys=True, separators=(",", ":"), default=str)
     same = {"bot": bot, "fingerprint": hashlib.sha256(canonical.encode()).hexdigest()}
-    if known := BotVersion.objects.filter(**same).first():
-        return known
+    if existing := BotVersion.objects.filter(**same).first():
+        return existing
     with transaction.atomic():
         Bot.objects.select_for_update(no_key=True).get(pk=bot.pk)  # serialises the numbering of versions
         newest = bot.versions.aggregate(number=Max("number"))["number"] or 0

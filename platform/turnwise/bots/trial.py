@@ -81,7 +81,7 @@ def reply_json(reply: client.Reply) -> dict[str, Any]:
         "usage": asdict(response.usage or Usage()),
         "model": response.model,
         "first_seconds": response.first_seconds,
-        "unformatted": has_marks(response.text) and _is_shown_as_written(version.bot),
+        "unformatted": has_marks(response.text) and _is_unformatted_somewhere(version.bot),
         "latency_ms": reply.latency_ms,
         "seed": reply.seed,
         "version": reply.version_id,
@@ -89,8 +89,8 @@ def reply_json(reply: client.Reply) -> dict[str, Any]:
     }
 
 
-def _is_shown_as_written(bot: Bot) -> bool:
-    """True if a study shows the bot's replies with their marks, or no study has the bot yet."""
+def _is_unformatted_somewhere(bot: Bot) -> bool:
+    """True if a study shows the bot's replies as plain text with their marks, or no study has the bot yet."""
     studies = bot.study_bots.values_list("study__markdown", flat=True)
     return not studies or not all(studies)
 

@@ -14,6 +14,7 @@ urlpatterns = [
     path("bots/<slug:name>/active/", views.set_active, name="set_active"),
     path("bots/<slug:name>/watch/", views.watch, name="watch"),
     path("bots/<slug:name>/prices/", views.prices, name="prices"),
+    path("bots/<slug:name>/budget/", views.budget, name="budget"),
     path("bots/<slug:name>/try/", views.try_out, name="try"),
     path("bots/<slug:name>/try/reply/", views.try_reply, name="try_reply"),
 ]

@@ -16,9 +16,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from chatbots.errors import ChatbotError, UnknownBotError
 from chatbots.registry import REGISTRY
 from evaluation.texts.lengths import MAX_MESSAGE_CHARS
-from turnwise.accounts.access import AuthenticatedHttpRequest, visible_to
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.bots import (
+    budgets,
     drift_check,
     operators,
     queries,
@@ -43,41 +44,41 @@ MOST_ASKED = trial.MOST_AT_ONCE
 def bots(request: HttpRequest) -> HttpResponse:
     sought = request.GET.get("find", "").strip()[:120]
     page, groups = queries.list_bots(request.user, sought, request.GET.get("page"))
-    shown = {
+    context = {
         "page": page,
         "groups": groups,
         "sought": sought,
         "alarms": drift_check.alarms(Bot.objects.filter(pk__in=list(page), active=True)),
+        "budgets": budgets.reached_budgets(Bot.objects.filter(pk__in=list(page), active=True)),
         "operable": set(operators.operable_bots(request.user).values_list("pk", flat=True)),
     }
-    return render(request, "bots/bots.html", shown)
+    return render(request, "bots/bots.html", context)
 
 
 @login_required
 @require_safe
 def bot(request: HttpRequest, name: str) -> HttpResponse:
-    found = get_object_or_404(queries.visible_bots(request.user).select_related("owner"), name=name)
-    may_change = queries.changeable_by(request.user).filter(pk=found.pk).exists()
+    row = get_object_or_404(queries.visible_bots(request.user).select_related("owner", "budget"), name=name)
+    may_change, has_history = queries.permissions_for(request.user, row)
+    drift = row.canary_runs.first()
     context = {
-        "bot": found,
-        "standing": queries.bot_status(found),
-        "copies": queries.copies(found, in_full=may_change),
-        "settings": queries.format_settings(queries.masked_settings(found)),
-        "revisions": found.revisions.select_related("made_by"),
-        "versions": found.versions.order_by("-first_seen_at")[:20],
-        "studies": found.study_bots.count(),
-        "draws": queries.can_sample(found),
-        "has_history": visible_to(request.user, Bot.objects.all(), owner="study_bots__study__owner")
-        .filter(pk=found.pk)
-        .exists(),
-        "drift": found.canary_runs.first(),
-        "alarm": drift_check.alarms(Bot.objects.filter(pk=found.pk)).first(),
-        "may_operate": found.is_operated
-        and operators.operable_bots(request.user).filter(pk=found.pk).exists(),
-        "operators": found.operators.order_by("username"),
-        "shared_with": found.shared_with.order_by("username"),
+        "bot": row,
+        "standing": queries.bot_status(row),
+        "copies": queries.copies(row, in_full=may_change),
+        "settings": queries.format_settings(queries.masked_settings(row)),
+        "revisions": row.revisions.select_related("made_by"),
+        "versions": row.versions.order_by("-first_seen_at")[:20],
+        "studies": row.study_bots.count(),
+        "draws": queries.can_sample(row),
+        "has_history": has_history,
+        "drift": drift,
+        "alarm": drift and drift_check.alarms(Bot.objects.filter(pk=row.pk)).first(),
+        "may_operate": row.is_operated and operators.operable_bots(request.user).filter(pk=row.pk).exists(),
+        "operators": row.operators.order_by("username") if row.is_operated else (),
+        "shared_with": row.shared_with.order_by("username"),
         "may_change": may_change,
-        "prices": newest_first(found),
+        "prices": newest_first(row),
+        "spending": budgets.current_month(row),
     }
     return render(request, "bots/bot.html", context)
 
@@ -129,27 +130,27 @@ def new(request: AuthenticatedHttpRequest, adapter: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def edit(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
-    found = get_object_or_404(queries.changeable_by(request.user), name=name)
-    form = BotForm(found.adapter, request.POST or None, bot=found, **_of(request))
+    bot_to_change = get_object_or_404(queries.changeable_by(request.user), name=name)
+    form = BotForm(bot_to_change.adapter, request.POST or None, bot=bot_to_change, **_of(request))
     if preview := _preview(request, form):
         return _form(request, form, preview)
     if request.method == "POST" and form.is_valid():
         try:
             with transaction.atomic():
                 services.change_bot(
-                    found.pk,
+                    bot_to_change.pk,
                     title=form.cleaned_data["title"],
                     configuration=form.settings(),
                     by=request.user,
                     seen_revision=form.cleaned_data["revision"],
                 )
-                services.share(found, **form.sharing())
+                services.share(bot_to_change, **form.sharing())
         except ChatbotError as error:
             form.add_error(None, str(error))
         else:
-            said = _("Saved. Processes that host the bot reload it within seconds.")
-            messages.success(request, _("Saved.") if found.is_operated else said)
-            return redirect(found)
+            message = _("Saved. Processes that host the bot reload it within seconds.")
+            messages.success(request, _("Saved.") if bot_to_change.is_operated else message)
+            return redirect(bot_to_change)
     return _form(request, form)
 
 
@@ -181,15 +182,18 @@ def _form(
 @login_required
 @require_POST
 def set_active(request: HttpRequest, name: str) -> HttpResponse:
-    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    bot_to_change = get_object_or_404(queries.changeable_by(request.user), name=name)
     active = request.POST.get("active") == "yes"
-    services.set_active(found.pk, active)
+    services.set_active(bot_to_change.pk, active)
     if active:
-        said = _("“%(title)s” is switched on. %(value)s")
-        messages.success(request, said % {"title": found.title, "value": queries.next_step_sentence(found)})
+        message = _("“%(title)s” is switched on. %(value)s")
+        messages.success(
+            request,
+            message % {"title": bot_to_change.title, "value": queries.next_step_sentence(bot_to_change)},
+        )
     else:
-        messages.success(request, _switched_off(found))
-    return redirect(found)
+        messages.success(request, _switched_off(bot_to_change))
+    return redirect(bot_to_change)
 
 
 def _switched_off(bot: Bot) -> str:
@@ -208,42 +212,60 @@ def _switched_off(bot: Bot) -> str:
 @require_POST
 def watch(request: HttpRequest, name: str) -> HttpResponse:
     """Start or stop the daily check, or make today's answers the new baseline."""
-    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    bot_to_change = get_object_or_404(queries.changeable_by(request.user), name=name)
     wish = request.POST.get("wish", "")
     if wish in ("begin", "end"):
-        services.set_watched(found.pk, wish == "begin")
+        services.set_watched(bot_to_change.pk, wish == "begin")
         is_on = wish == "begin"
-        said = _("The daily check is switched on.") if is_on else _("The daily check is switched off.")
-        messages.success(request, said)
+        message = _("The daily check is switched on.") if is_on else _("The daily check is switched off.")
+        messages.success(request, message)
     elif wish == "anew":
-        if is_sent(partial(tasks.replay_canary.delay, found.pk, anew=True)):
+        if is_sent(partial(tasks.replay_canary.delay, bot_to_change.pk, anew=True)):
             messages.success(request, _("The bot is asked now; its answers become the new baseline."))
         else:
             messages.error(request, NOT_STARTED)
-    return redirect(found)
+    return redirect(bot_to_change)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def prices(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     """Prices of a bot's tokens, and the form for a new one."""
-    found = get_object_or_404(queries.changeable_by(request.user), name=name)
-    typed = BotPrice(bot=found, typed_by=request.user)
+    bot_to_change = get_object_or_404(queries.changeable_by(request.user), name=name)
+    typed = BotPrice(bot=bot_to_change, typed_by=request.user)
     form = PriceForm(request.POST or None, instance=typed)
     if request.method == "POST" and form.is_valid():
         form.save()
+        budgets.update_state(bot_to_change.pk)
+        budgets.CONCERNED.read()
         messages.success(request, _("The price is saved. Reports that are computed from now on use it."))
         return redirect("bots:prices", name=name)
-    shown = {"bot": found, "form": form, "prices": newest_first(found)}
-    return render(request, "bots/prices.html", shown, status=422 if form.errors else 200)
+    context = {"bot": bot_to_change, "form": form, "prices": newest_first(bot_to_change)}
+    return render(request, "bots/prices.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def budget(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
+    """Budget of a bot for each calendar month, and what it has spent in this one."""
+    found = get_object_or_404(queries.changeable_by(request.user), name=name)
+    form = budgets.BudgetForm(request.POST or None, bot=found)
+    if request.method == "POST" and form.is_valid():
+        amount = form.cleaned_data["amount"]
+        budgets.set_budget(found.pk, amount, currency=form.currency, by=request.user)
+        removed = _("The budget is removed: nothing limits what the bot spends.")
+        messages.success(request, removed if amount is None else _("The budget is saved."))
+        return redirect(found)
+    shown = {"bot": found, "form": form, "spending": budgets.current_month(found)}
+    return render(request, "bots/budget.html", shown, status=422 if form.errors else 200)
 
 
 @login_required
 @require_safe
 def try_out(request: HttpRequest, name: str) -> HttpResponse:
-    found = get_object_or_404(queries.visible_bots(request.user), name=name)
-    shown = {"bot": found, "standing": queries.bot_status(found), "max_chars": MAX_MESSAGE_CHARS}
-    return render(request, "bots/try.html", shown)
+    tried = get_object_or_404(queries.visible_bots(request.user), name=name)
+    context = {"bot": tried, "standing": queries.bot_status(tried), "max_chars": MAX_MESSAGE_CHARS}
+    return render(request, "bots/try.html", context)
 
 
 @login_required
@@ -270,8 +292,8 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Compare several bots: the page asks each through `try_reply`."""
     names = list(dict.fromkeys([*request.GET.getlist("bot"), *search.typed_names(request.GET, "bot")]))
     active = queries.visible_bots(request.user).filter(active=True)
-    chosen = {bot.name: bot for bot in active.filter(name__in=names[: 2 * MOST_ASKED])}
-    unknown = [name for name in names if name not in chosen]
+    by_name = {bot.name: bot for bot in active.filter(name__in=names[: 2 * MOST_ASKED])}
+    unknown = [name for name in names if name not in by_name]
     refused = ""
     if unknown:
         says = _("There is no bot “%(name)s” that you can ask now. Tick others.")
@@ -283,10 +305,10 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
         }
     elif len(names) == 1:
         refused = _("Tick a second bot to ask both the same.")
-    offered = search.offer_bots(active, request.user, chosen=Q(name__in=chosen))
+    offered = search.offer_bots(active, request.user, chosen=Q(name__in=by_name))
     states = presence.bot_states(bot.name for bot in offered.bots)
-    shown = {
-        "bots": [] if refused else [chosen[name] for name in names],
+    context = {
+        "bots": [] if refused else [by_name[name] for name in names],
         "offered": queries.group_by_kind(
             [queries.BotStatus(bot, states.get(bot.name, "off")) for bot in offered.bots]
         ),
@@ -296,19 +318,19 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
         "most": MOST_ASKED,
         "max_chars": MAX_MESSAGE_CHARS,
     }
-    return render(request, "bots/side_by_side.html", shown, status=422 if refused else 200)
+    return render(request, "bots/side_by_side.html", context, status=422 if refused else 200)
 
 
 @login_required
 @require_POST
 def try_reply(request: AuthenticatedHttpRequest, name: str) -> JsonResponse:
     """Get one reply in a private chat; nothing is stored."""
-    found = get_object_or_404(queries.visible_bots(request.user), name=name)
+    tried = get_object_or_404(queries.visible_bots(request.user), name=name)
     if too_often(request, "try-bot", rate="120/m", key="user"):
         return JsonResponse({"error": "More than 120 messages in a minute. Wait a little."}, status=429)
     try:
         context = trial.context_of(_json(request))
-        return JsonResponse(trial.reply_json(trial.reply(found, context, to=request.user)))
+        return JsonResponse(trial.reply_json(trial.reply(tried, context, to=request.user)))
     except TooManyAtOnceError:
         return JsonResponse({"error": trial.TOO_MANY}, status=429)
     except trial.UnusableError as error:

@@ -142,8 +142,8 @@ def _axis_ends(bots: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     """Ends of an axis that holds the replies of all bots, with a margin for their marks."""
     replies = [row["reply"] for bot in bots for row in bot["replies"]]
     first, last = min(replies), max(replies)
-    beside = max(0.05 * (last - first), 0.05)
-    return first - beside, last + beside
+    margin = max(0.05 * (last - first), 0.05)
+    return first - margin, last + margin
 
 
 def _draw_bot(axes: Any, bot: Mapping[str, Any], panel: Panel, viewport: Viewport, palette: Palette) -> None:
@@ -162,10 +162,10 @@ def _draw_bot(axes: Any, bot: Mapping[str, Any], panel: Panel, viewport: Viewpor
 def _line(
     axes: Axes, points: Sequence[tuple[int, Cell]], look: tuple[str, str], title: str, *, band: bool
 ) -> None:
-    (colour, marker), known = look, [(reply, cell) for reply, cell in points if cell["value"] is not None]
+    (colour, marker), defined = look, [(reply, cell) for reply, cell in points if cell["value"] is not None]
     axes.plot(
-        [reply for reply, _ in known],
-        [cell["value"] for _, cell in known],
+        [reply for reply, _ in defined],
+        [cell["value"] for _, cell in defined],
         color=colour,
         label=title,
         marker=marker,
@@ -175,9 +175,9 @@ def _line(
     )
     if band:
         axes.fill_between(
-            [reply for reply, _ in known],
-            [cell.get("low", math.nan) for _, cell in known],
-            [cell.get("high", math.nan) for _, cell in known],
+            [reply for reply, _ in defined],
+            [cell.get("low", math.nan) for _, cell in defined],
+            [cell.get("high", math.nan) for _, cell in defined],
             color=colour,
             alpha=0.14,
             linewidth=0,

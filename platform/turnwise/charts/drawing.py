@@ -68,9 +68,9 @@ def _rename_ids(root: ElementTree.Element, name: str) -> None:
             element.set("clip-path", f"url(#{name}-{clip.group(1)})")
             referred.add(clip.group(1))
     for element in root.iter():
-        own = element.attrib.pop("id", None)
-        if own in referred:
-            element.set("id", f"{name}-{own}")
+        identifier = element.attrib.pop("id", None)
+        if identifier in referred:
+            element.set("id", f"{name}-{identifier}")
 
 
 def _inline_styles(element: ElementTree.Element) -> None:
@@ -130,22 +130,22 @@ def drawings(result: Result) -> dict[str, Drawing]:
     """Charts that the result has data for, by name."""
     with rc_context(dict(PAGE.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
         return {
-            found[0]: Drawing(_svg(found, WIDE, found[0]), _svg(found, NARROW, f"{found[0]}-narrow"))
-            for found in _with_data(result)
+            named[0]: Drawing(_svg(named, WIDE, named[0]), _svg(named, NARROW, f"{named[0]}-narrow"))
+            for named in _with_data(result)
         }
 
 
 def svgs(result: Result) -> dict[str, str]:
     """SVG for a desktop or a file of each chart that the result has data for, by name."""
     with rc_context(dict(PAGE.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
-        return {found[0]: _svg(found, WIDE, found[0]) for found in _with_data(result)}
+        return {named[0]: _svg(named, WIDE, named[0]) for named in _with_data(result)}
 
 
 def pdf(name: str, result: Result, palette: Palette) -> bytes:
     """PDF of one of these charts, in fixed colours."""
-    found = next(each for each in _with_data(result) if each[0] == name)
+    named = next(each for each in _with_data(result) if each[0] == name)
     with rc_context(dict(palette.style)):  # type: ignore[arg-type]  # the stubs list keys one by one
-        return as_pdf(_draw(found, WIDE, palette), palette)
+        return as_pdf(_draw(named, WIDE, palette), palette)
 
 
 def _with_data(result: Result) -> Iterator[NamedChart]:
@@ -157,11 +157,11 @@ def _with_data(result: Result) -> Iterator[NamedChart]:
                     yield chart_name(kind, ask), chart, figures
 
 
-def _svg(found: NamedChart, viewport: Viewport, ids: str) -> str:
-    _, chart, result = found
-    return svg_for_page(_draw(found, viewport, PAGE), ids, chart.describe(result))
+def _svg(named: NamedChart, viewport: Viewport, ids: str) -> str:
+    _, chart, result = named
+    return svg_for_page(_draw(named, viewport, PAGE), ids, chart.describe(result))
 
 
-def _draw(found: NamedChart, viewport: Viewport, palette: Palette) -> Figure:
-    _, chart, result = found
+def _draw(named: NamedChart, viewport: Viewport, palette: Palette) -> Figure:
+    _, chart, result = named
     return chart.draw(result, published_in(result), viewport, palette)

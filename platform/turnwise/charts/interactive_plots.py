@@ -180,12 +180,13 @@ def _replies(
 
 def _by_turn(result: Result, link: DrilldownLink) -> Plot:
     """A panel for each figure; the last one counts ongoing conversations."""
-    shown = result["by_turn"]
+    figures = result["by_turn"]
     panels = [
-        {"title": each["title"], "low": None, "high": None, "lines": [*_turns(each, link)]} for each in shown
+        {"title": each["title"], "low": None, "high": None, "lines": [*_turns(each, link)]}
+        for each in figures
     ]
     # Votes are optional and may lack turns, so the figure with most points is counted.
-    fullest = max(shown, key=lambda each: sum(len(line["points"]) for line in each["bots"]))
+    fullest = max(figures, key=lambda each: sum(len(line["points"]) for line in each["bots"]))
     going_on = [*_going_on(fullest, link)]
     panels.append({"title": _("Conversations still going on"), "low": 0, "high": None, "lines": going_on})
     systems = [line["bot"] for line in fullest["bots"][:_MOST_LINES]]
@@ -193,11 +194,11 @@ def _by_turn(result: Result, link: DrilldownLink) -> Plot:
     return {"kind": "lines", "systems": systems, "across": across, "axis": "", "panels": panels}
 
 
-def _turns(shown: Mapping[str, Any], link: DrilldownLink) -> Iterator[Plot]:
-    for line in shown["bots"][:_MOST_LINES]:
+def _turns(figures: Mapping[str, Any], link: DrilldownLink) -> Iterator[Plot]:
+    for line in figures["bots"][:_MOST_LINES]:
         points = []
         for point in line["points"]:
-            words = [_turn_label(line["bot"], point["turn"]), f"{shown['title']} {between(point, 2)}"]
+            words = [_turn_label(line["bot"], point["turn"]), f"{figures['title']} {between(point, 2)}"]
             if values := point.get("values"):  # in self-play every turn has one
                 words.append(ngettext("%(n)d value", "%(n)d values", values) % {"n": values})
             if made := mark(point, words, link(line["bot"], reply=point["turn"])):
@@ -205,8 +206,8 @@ def _turns(shown: Mapping[str, Any], link: DrilldownLink) -> Iterator[Plot]:
         yield {"name": line["bot"], "system": line["bot"], "band": True, "points": points}
 
 
-def _going_on(shown: Mapping[str, Any], link: DrilldownLink) -> Iterator[Plot]:
-    for line in shown["bots"][:_MOST_LINES]:
+def _going_on(figures: Mapping[str, Any], link: DrilldownLink) -> Iterator[Plot]:
+    for line in figures["bots"][:_MOST_LINES]:
         points = []
         for point in line["points"]:
             n = point["going_on"]
@@ -225,14 +226,14 @@ def _turn_label(system: str, turn: int) -> str:
 
 def _preferences(result: Result, link: DrilldownLink) -> Plot:
     panels, systems = [], dict[str, None]()
-    for asked in result["preferences"][:MOST_PANELS]:
+    for figures in result["preferences"][:MOST_PANELS]:
         rows = []
-        for pair in asked["meetings"]:
+        for pair in figures["meetings"]:
             systems |= {pair["first"]: None, pair["second"]: None}
-            address = link(pair["bot"], question=asked["key"])
+            address = link(pair["bot"], question=figures["key"])
             parts = [*_parts(pair, address)]
             rows.append({"first": pair["first"], "second": pair["second"], "parts": parts})
-        panels.append({"title": asked["question"], "rows": rows})
+        panels.append({"title": figures["question"], "rows": rows})
     titles = [_("named left is better"), _("tied"), _("named right is better")]
     axis = _("percent of judgments")
     return {"kind": "shares", "systems": [*systems], "series": titles, "axis": axis, "panels": panels}

@@ -193,14 +193,14 @@ class Panel:
 
 def panels_of(result: Result) -> list[Panel]:
     """Group the columns into panels of one scale each."""
-    found = []
+    panels = []
     scales = [(each["percent"], each["low"], each["high"]) for each in result["columns"]]
     for (percent, low, high), same in groupby(range(len(scales)), scales.__getitem__):
         titled = [(column, result["columns"][column]["title"]) for column in same]
         for start in range(0, len(titled), _SCORES_PER_PANEL):
             some = tuple(titled[start : start + _SCORES_PER_PANEL])
-            found.append(Panel(some, low, high, "percent" if percent else "points"))
-    return found[:MOST_PANELS]
+            panels.append(Panel(some, low, high, "percent" if percent else "points"))
+    return panels[:MOST_PANELS]
 
 
 def headline(result: Result) -> int:
@@ -238,8 +238,10 @@ def published_cells(
 ) -> Iterator[tuple[str, list[Cell]]]:
     """Published systems with a cell for each score of the panel, best first."""
     keys = [result["columns"][index]["key"] for index, _ in panel.scores]
-    known = [system for system in published if any(key in system.scores for key in keys)]
-    for system in sorted(known, key=lambda system: -system.scores.get(result["headline"], -math.inf)):
+    published_systems = [system for system in published if any(key in system.scores for key in keys)]
+    for system in sorted(
+        published_systems, key=lambda system: -system.scores.get(result["headline"], -math.inf)
+    ):
         yield system.system, [{"value": system.scores.get(key)} for key in keys]
 
 

@@ -217,11 +217,11 @@ def preferences(
     result: Result, published: Sequence[Published], viewport: Viewport, palette: Palette
 ) -> Figure:
     """A panel for each question: a bar of wins, ties and losses for every two systems."""
-    asked = result["preferences"][:MOST_PANELS]
-    most = max(len(each["meetings"]) for each in asked)
-    figure = Figure(figsize=(viewport.width, (1.1 + 0.75 * most) * len(asked)), layout="constrained")
-    panels = figure.subplots(len(asked), squeeze=False, sharex=True).ravel()
-    for axes, each in zip(panels, asked, strict=True):
+    figures = result["preferences"][:MOST_PANELS]
+    most = max(len(each["meetings"]) for each in figures)
+    figure = Figure(figsize=(viewport.width, (1.1 + 0.75 * most) * len(figures)), layout="constrained")
+    panels = figure.subplots(len(figures), squeeze=False, sharex=True).ravel()
+    for axes, each in zip(panels, figures, strict=True):
         _wins(axes, each["meetings"], viewport, palette)
         axes.set_title(textwrap.fill(each["question"], viewport.letters), fontsize=10, loc="left")
     panels[-1].set_xlabel("percent of judgments")

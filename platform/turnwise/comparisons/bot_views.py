@@ -32,19 +32,19 @@ from turnwise.studies.queries import readable_real_studies_of, with_bots
 @require_GET
 @bounded
 def bot(request: HttpRequest, name: str) -> HttpResponse:
-    found = get_object_or_404(history.bots_of(request.user), name=name)
-    return render(request, "comparisons/bot.html", _context(request, found))
+    row = get_object_or_404(history.bots_of(request.user), name=name)
+    return render(request, "comparisons/bot.html", _context(request, row))
 
 
 @require_POST
 @bounded
 def perplexity(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Save the perplexity of a version."""
-    found = get_object_or_404(history.bots_of(request.user), name=name)
+    row = get_object_or_404(history.bots_of(request.user), name=name)
     get_object_or_404(
-        visible_bots(request.user), pk=found.pk
+        visible_bots(request.user), pk=row.pk
     )  # only people who can see the bot may enter its perplexity
-    version = get_object_or_404(found.versions, pk=pk)
+    version = get_object_or_404(row.versions, pk=pk)
     assert request.user.is_authenticated
     form = PerplexityForm(request.POST, prefix=str(pk))
     if form.is_valid():
@@ -64,17 +64,17 @@ def perplexity(request: HttpRequest, name: str, pk: int) -> HttpResponse:
                 _("The perplexity of version %(value)s is saved.") % {"value": version.name},
             )
             return redirect("comparisons:bot", name=name)
-    return render(request, "comparisons/bot.html", _context(request, found, refused=form), status=422)
+    return render(request, "comparisons/bot.html", _context(request, row, refused=form), status=422)
 
 
 @require_GET
 @bounded_pictures
 def chart(request: HttpRequest, name: str, chart: str, ending: str) -> HttpResponse:
-    found = get_object_or_404(history.bots_of(request.user), name=name)
-    studies = _studies(request, found)
+    row = get_object_or_404(history.bots_of(request.user), name=name)
+    studies = _studies(request, row)
     measured = _measured(request, offered_to(request.user, studies=studies))
     try:
-        rows = history.rows(found, history.versions_of(found), studies, measured)
+        rows = history.rows(row, history.versions_of(row), studies, measured)
     except TooMuchError as error:
         return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
     return chart_sheets.chart_file(

@@ -239,8 +239,8 @@ def _relation(data: Data, links: Links) -> Plot:
         made = mark(cell, words, "") or {}
         points.append({"system": each["name"], "published": True, "across": {"value": each["x"]}, **made})
     axis = f"{relation['title']}, {_('percent') if data['percent'] else _('points')}"
-    found = scatter(data["x"], axis, points, data["x_limits"], data["ends"])
-    return found | {"fit": _fit(line) if "at" in line else None, "rules": list(data["lines"])}
+    data_of_plot = scatter(data["x"], axis, points, data["x_limits"], data["ends"])
+    return data_of_plot | {"fit": _fit(line) if "at" in line else None, "rules": list(data["lines"])}
 
 
 def _fit(line: Data) -> Plot:

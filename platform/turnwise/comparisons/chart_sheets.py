@@ -118,10 +118,10 @@ def _marks(measured: Measured, score: str) -> list[dict[str, Any]]:
 
 def _lines(measured: Measured, score: str) -> list[dict[str, Any]]:
     """Published systems without a perplexity, grouped by score, best first."""
-    found: dict[float, list[str]] = {}
+    by_value: dict[float, list[str]] = {}
     for system, value in lines_of(measured, score):
-        found.setdefault(value, []).append(system)
-    return [{"name": ", ".join(found[value]), "y": value} for value in sorted(found, reverse=True)]
+        by_value.setdefault(value, []).append(system)
+    return [{"name": ", ".join(by_value[value]), "y": value} for value in sorted(by_value, reverse=True)]
 
 
 log = logging.getLogger(__name__)
@@ -211,13 +211,15 @@ def _picture(sheet: Sheet, viewport: str, address: str) -> Picture:
 def chart_file(request: HttpRequest, sheets: Sequence[Sheet], name: str, ending: str) -> HttpResponse:
     """File with one of these charts, in the colours of ?scheme=light or dark, for ?room=wide or narrow."""
     scheme, viewport = request.GET.get("scheme", "light"), request.GET.get("room", "wide")
-    found = [sheet for sheet in sheets if sheet.name == name]
-    if scheme not in PALETTES or viewport not in drawing.VIEWPORTS or not found:
+    matching = [sheet for sheet in sheets if sheet.name == name]
+    if scheme not in PALETTES or viewport not in drawing.VIEWPORTS or not matching:
         raise Http404(f"There is no chart {name} in the scheme {scheme}, {viewport}, for this choice.")
     content_type = {"svg": "image/svg+xml", "pdf": "application/pdf"}[ending]
     try:
         drawn = (
-            drawing.svg(sheets, name, scheme, viewport) if ending == "svg" else drawing.pdf(found[0], scheme)
+            drawing.svg(sheets, name, scheme, viewport)
+            if ending == "svg"
+            else drawing.pdf(matching[0], scheme)
         )
     except subprocess.SubprocessError:
         log.exception("The chart %s could not be drawn.", name)

@@ -26,8 +26,8 @@ class StudiesField(forms.ModelMultipleChoiceField[Study]):
     """Studies to tick, labelled with their questions and date of creation."""
 
     def label_from_instance(self, obj: Study) -> str:
-        asked = "; ".join(dict.fromkeys(ask.title for ask in obj.work_asks))
-        return f"{obj.title} ({asked}, {obj.created_at:%Y-%m-%d})"
+        titles = "; ".join(dict.fromkeys(ask.title for ask in obj.work_asks))
+        return f"{obj.title} ({titles}, {obj.created_at:%Y-%m-%d})"
 
 
 class StudiesForm(forms.Form):
@@ -49,9 +49,9 @@ class StudiesForm(forms.Form):
         field = self.fields["study"]
         assert isinstance(field, StudiesField)
         opened = readable_real_studies_of(user).exclude(state=Study.State.DRAFT)
-        found = opened.filter(task__in=keys_of(ReportedTask))
+        offered = opened.filter(task__in=keys_of(ReportedTask))
         field.queryset = (
-            found.filter(Exists(Ask.objects.filter(_any_of(of), study=OuterRef("pk")))) if of else found
+            offered.filter(Exists(Ask.objects.filter(_any_of(of), study=OuterRef("pk")))) if of else offered
         )
         self.offered: QuerySet[Study] = field.queryset
         self.sought = data.get("find", "").strip()[:120]
@@ -59,13 +59,13 @@ class StudiesForm(forms.Form):
         self.unlisted = list_newest(field, ticked, sought=self.sought)
 
     def clean_study(self) -> list[Study]:
-        chosen = list(_with_details(self.cleaned_data["study"]).order_by("created_at", "pk"))
-        if len(chosen) > MOST_STUDIES:
+        studies = list(_with_details(self.cleaned_data["study"]).order_by("created_at", "pk"))
+        if len(studies) > MOST_STUDIES:
             raise forms.ValidationError(
                 gettext("%(n)d studies are chosen; a page compares at most %(most)d. Choose fewer.")
-                % {"n": len(chosen), "most": MOST_STUDIES}
+                % {"n": len(studies), "most": MOST_STUDIES}
             )
-        return chosen
+        return studies
 
     def newest(self) -> list[Study]:
         """The newest of the offered studies, for a page before any is chosen."""

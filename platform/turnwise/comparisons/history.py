@@ -130,8 +130,8 @@ def rows(bot: Bot, versions: Sequence[BotVersion], studies: Sequence[Study], mea
     ]
 
 
-def _public_ids(found: Mapping[Any, Scored]) -> dict[int, UUID]:
-    newest = [pk for scored in found.values() for pk in scored.newest_dialogues]
+def _public_ids(by_key: Mapping[Any, Scored]) -> dict[int, UUID]:
+    newest = [pk for scored in by_key.values() for pk in scored.newest_dialogues]
     return dict(Dialogue.objects.filter(pk__in=newest).values_list("pk", "public_id"))
 
 
@@ -179,10 +179,10 @@ def repeated_studies(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
 
 
 def _spread(cells: Sequence[ResultRow]) -> dict[str, float | None]:
-    known = [cell["value"] for cell in cells if cell["value"] is not None]
-    if len(known) < 2:
-        return {"value": known[0] if known else None, "deviation": None}
-    of_studies = spread(known)
+    defined = [cell["value"] for cell in cells if cell["value"] is not None]
+    if len(defined) < 2:
+        return {"value": defined[0] if defined else None, "deviation": None}
+    of_studies = spread(defined)
     deviation = None if isinstance(of_studies.deviation, Undefined) else of_studies.deviation
     return {"value": of_studies.mean, "deviation": deviation}
 
@@ -227,5 +227,5 @@ def _cell_difference(first: ResultRow, second: ResultRow, *, levels: set[float])
         return cell | {"undefined": "The intervals of the two are of different levels."}
     (level,) = levels
     ends = [Interval(each["low"], each["high"], level, "") for each in (first, second)]
-    found = difference_of(first["value"], ends[0], second["value"], ends[1])
-    return cell | {"low": found.low, "high": found.high}
+    compared = difference_of(first["value"], ends[0], second["value"], ends[1])
+    return cell | {"low": compared.low, "high": compared.high}

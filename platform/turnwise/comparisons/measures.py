@@ -98,11 +98,11 @@ class Measured:
     @property
     def charts(self) -> list[Mapping[str, str]]:
         """Titles of the scores of each chart, by key, in the set's order; a chart has one axis."""
-        shown = self.titles
-        keys = [score.key for score in self.questions.scores if score.key in shown]
+        titles = self.titles
+        keys = [score.key for score in self.questions.scores if score.key in titles]
         scales = {key: (self.is_percent(key), *self.ends(key)) for key in keys}
-        found = group_by_scale(sorted(keys, key=lambda key: scales[key] != scales[self.leading]), scales)
-        return [{key: shown[key] for key in keys} for keys in found]
+        groups = group_by_scale(sorted(keys, key=lambda key: scales[key] != scales[self.leading]), scales)
+        return [{key: titles[key] for key in keys} for keys in groups]
 
     @property
     def query(self) -> list[tuple[str, str]]:
@@ -132,8 +132,8 @@ def offered_to(user: User | AnonymousUser, *, studies: Sequence[Study] | None = 
     asks = Ask.objects.filter(
         about__in=(*_OF_REPLIES, About.DIALOGUE), study__in=opened if studies is None else studies
     )
-    found = asks.order_by("question_set").values_list("question_set", "about").distinct()
-    pairs = list(dict.fromkeys((key, about == About.DIALOGUE) for key, about in found))
+    rows = asks.order_by("question_set").values_list("question_set", "about").distinct()
+    pairs = list(dict.fromkeys((key, about == About.DIALOGUE) for key, about in rows))
     sets = {each.key: each for each in question_sets({key for key, _whole in pairs})}
     offered = sorted(
         (Measured(sets[key], whole) for key, whole in pairs if sets[key].main_score),
@@ -152,8 +152,8 @@ def choose_measured(offered: Sequence[Measured], value: str, wanted: Sequence[st
     """
     exactly = [each for each in offered if each.value == value]
     by_key = [each for each in offered if each.key == value]
-    found = next(iter([*exactly, *by_key, *offered]), Measured(question_set(PUBLISHED)))
-    return replace(found, wanted=tuple(each.key for each in found.questions.scores if each.key in {*wanted}))
+    match = next(iter([*exactly, *by_key, *offered]), Measured(question_set(PUBLISHED)))
+    return replace(match, wanted=tuple(each.key for each in match.questions.scores if each.key in {*wanted}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +187,12 @@ def lines_of(measured: Measured, score: str) -> list[tuple[str, float]]:
 
 def published_r_squared(measured: Measured, measure: str, score: str) -> str:
     """Published R² of a score against another measure, for each evaluation of the paper that gives it."""
-    found = [
+    sentences = [
         f"{protocol.relations[measure][score]} {name}"
         for name, protocol in PAPER.items()
         if measured.key == PUBLISHED and protocol.relations and score in protocol.relations.get(measure, {})
     ]
-    return ", ".join(found)
+    return ", ".join(sentences)
 
 
 Cell: TypeAlias = Mapping[str, Any]
@@ -251,8 +251,8 @@ def relation_figures(x_title: str, points: Sequence[Point], measured: Measured) 
 
 
 def _relation(key: str, title: str, points: Sequence[Point]) -> dict[str, Any]:
-    known = [(point.x["value"], point.scores[key]["value"]) for point in points]
-    x, y = ([float(pair[axis]) for pair in known if pair[1] is not None] for axis in (0, 1))
+    pairs = [(point.x["value"], point.scores[key]["value"]) for point in points]
+    x, y = ([float(pair[axis]) for pair in pairs if pair[1] is not None] for axis in (0, 1))
     return {
         "key": key,
         "title": title,
@@ -263,25 +263,25 @@ def _relation(key: str, title: str, points: Sequence[Point]) -> dict[str, Any]:
     }
 
 
-def _line(found: Line | Undefined, x: Sequence[float]) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"undefined": found.reason}
+def _line(line: Line | Undefined, x: Sequence[float]) -> dict[str, Any]:
+    if isinstance(line, Undefined):
+        return {"undefined": line.reason}
     at = np.linspace(min(x), max(x), _BAND_POINTS)
-    low, high = found.band(at)
+    low, high = line.band(at)
     return {
-        "slope": _with_interval(found.slope, found.slope_interval),
-        "intercept": _with_interval(found.intercept, found.intercept_interval),
-        "r_squared": _with_interval(found.r_squared, found.r_squared_interval),
+        "slope": _with_interval(line.slope, line.slope_interval),
+        "intercept": _with_interval(line.intercept, line.intercept_interval),
+        "r_squared": _with_interval(line.r_squared, line.r_squared_interval),
         "at": at.tolist(),
         "low": low.tolist(),
         "high": high.tolist(),
     }
 
 
-def _correlation(found: Correlation | Undefined) -> dict[str, Any]:
-    if isinstance(found, Undefined):
-        return {"value": None, "undefined": found.reason}
-    return _with_interval(found.value, found.interval)
+def _correlation(correlation: Correlation | Undefined) -> dict[str, Any]:
+    if isinstance(correlation, Undefined):
+        return {"value": None, "undefined": correlation.reason}
+    return _with_interval(correlation.value, correlation.interval)
 
 
 def _with_interval(value: float, interval: Interval | Undefined) -> dict[str, Any]:

@@ -40,25 +40,31 @@ class RelationData:
     warnings: Sequence[str]
 
 
-def scores_of(studies: Sequence[Study], asked: LabelSelection, by: str) -> dict[SystemKey, Scored]:
+def scores_of(studies: Sequence[Study], selection: LabelSelection, by: str) -> dict[SystemKey, Scored]:
     """Scores over these studies by bot or version (`by`) or other system; cached until the studies change.
 
     Raises:
         scores.TooMuchError: there are more conversations than a page may read.
     """
     level = pooled_level(studies)
-    found: dict[SystemKey, Scored] = cached(
+    scored: dict[SystemKey, Scored] = cached(
         cache_key(
-            "scores", CACHE_SHAPE, result_versions(studies), asked.questions.key, asked.whole, by, level
+            "scores",
+            CACHE_SHAPE,
+            result_versions(studies),
+            selection.questions.key,
+            selection.whole,
+            by,
+            level,
         ),
         lambda: scores_by_key(
             lambda conversation: conversation.bot if by == "bot" else conversation.version,
-            conversations([study.pk for study in studies], asked),
-            asked,
+            conversations([study.pk for study in studies], selection),
+            selection,
             lambda _: level,
         ),
     )
-    return found
+    return scored
 
 
 def against_perplexity(studies: Sequence[Study], measured: Measured) -> RelationData:
@@ -66,10 +72,10 @@ def against_perplexity(studies: Sequence[Study], measured: Measured) -> Relation
     scores = scores_of(studies, measured.selection, "version")
     versions = _versions(scores)
     names = version_names(versions)
-    known = [version for version in versions if version.perplexity is not None]
+    with_perplexity = [version for version in versions if version.perplexity is not None]
     points = [
         _point(names[each.pk], each.bot.name, {"value": each.perplexity}, scores[each.pk])
-        for each in sorted(known, key=lambda version: version.perplexity or 0)
+        for each in sorted(with_perplexity, key=lambda version: version.perplexity or 0)
     ]
     left_out = [
         Omission(names[each.pk], each.bot.name, "no perplexity is recorded") for each in versions
@@ -80,7 +86,9 @@ def against_perplexity(studies: Sequence[Study], measured: Measured) -> Relation
     ]  # fmt: skip
     figures = relation_figures("perplexity per token", points, measured)
     return RelationData(
-        figures, left_out, [*pooling_warnings(studies, [measured]), *perplexity_warnings(known, names)]
+        figures,
+        left_out,
+        [*pooling_warnings(studies, [measured]), *perplexity_warnings(with_perplexity, names)],
     )
 
 
@@ -138,8 +146,8 @@ def _names_and_slugs(
 def _bot_names_and_slugs(pks: Sequence[int], by: str) -> tuple[dict[int, str], dict[int, str]]:
     versions = BotVersion.objects.select_related("bot")
     if by == "version":
-        found = list(versions.filter(pk__in=pks))
-        return version_names(found), {version.pk: version.bot.name for version in found}
+        rows = list(versions.filter(pk__in=pks))
+        return version_names(rows), {version.pk: version.bot.name for version in rows}
     bots = {version.bot_id: version.bot for version in versions.filter(bot__in=pks)}
     shared = Counter(bot.title for bot in bots.values())
     names = {

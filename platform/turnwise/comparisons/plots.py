@@ -116,12 +116,14 @@ def _legend(figure: Figure, titles: Sequence[str], viewport: Viewport) -> None:
 def _marks(
     axes: Axes, cells: Sequence[Cell], heights: Sequence[float], colour: str, marker: str, title: str
 ) -> None:
-    known = [(cell, height) for cell, height in zip(cells, heights, strict=True) if cell["value"] is not None]
-    for cell, height in known:
+    defined = [
+        (cell, height) for cell, height in zip(cells, heights, strict=True) if cell["value"] is not None
+    ]
+    for cell, height in defined:
         axes.errorbar([cell["value"]], [height], xerr=ends(cell), color=colour, linewidth=1.3, clip_on=False)
     axes.plot(
-        [cell["value"] for cell, _ in known],
-        [height for _, height in known],
+        [cell["value"] for cell, _ in defined],
+        [height for _, height in defined],
         marker,
         color=colour,
         markersize=6,

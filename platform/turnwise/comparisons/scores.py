@@ -50,9 +50,9 @@ class LabelSelection:
 
     def columns(self) -> tuple[str, list[Any]]:
         """SQL columns with the values of each score, for labels_label AS l, and their parameters."""
-        found = [_expression(self.questions, score) for score in self.questions.scores]
-        sql = "".join(f", array_agg(({expression})::float8)" for expression, _ in found)
-        return sql, [each for _, values in found for each in values]
+        expressions = [_expression(self.questions, score) for score in self.questions.scores]
+        sql = "".join(f", array_agg(({expression})::float8)" for expression, _ in expressions)
+        return sql, [each for _, values in expressions for each in values]
 
 
 def _expression(questions: QuestionSet, score: Score) -> tuple[str, list[Any]]:
@@ -164,7 +164,7 @@ SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l
 
 def conversations(
     studies: Collection[int],
-    asked: LabelSelection,
+    selection: LabelSelection,
     *,
     bot: int | None = None,
     most: int = MAX_CONVERSATIONS,
@@ -175,10 +175,12 @@ def conversations(
     Raises:
         TooMuchError: there are more than `most`, or reading takes longer than `seconds`.
     """
-    values_of, known = asked.columns()
-    statements = (_DIALOGUE_LABELS, _JUDGMENTS) if asked.whole else (_REPLY_LABELS, _JUDGMENTS)
-    subject = "l.dialogue_id IS NOT NULL" if asked.whole else "l.dialogue_id IS NULL AND l.context_id IS NULL"
-    parameters = [*known, list(studies), asked.questions.key, bot, bot, most + 1]
+    values_of, column_parameters = selection.columns()
+    statements = (_DIALOGUE_LABELS, _JUDGMENTS) if selection.whole else (_REPLY_LABELS, _JUDGMENTS)
+    subject = (
+        "l.dialogue_id IS NOT NULL" if selection.whole else "l.dialogue_id IS NULL AND l.context_id IS NULL"
+    )
+    parameters = [*column_parameters, list(studies), selection.questions.key, bot, bot, most + 1]
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{seconds}s"])
@@ -196,47 +198,49 @@ def conversations(
         raise TooMuchError(
             f"These studies have more than {most:,} finished conversations or contexts. Choose fewer studies."
         )
-    found = (
+    grouped = (
         Conversation(each or system, version or system, study, dialogue, float(ended), raters, values)
         for each, version, system, study, dialogue, ended, raters, *values in rows
     )
-    return sorted(found, key=lambda conversation: conversation.dialogue)
+    return sorted(grouped, key=lambda conversation: conversation.dialogue)
 
 
 def scores_by_key(
     key: Callable[[Conversation], Hashable],
-    found: Iterable[Conversation],
-    asked: LabelSelection,
+    talks: Iterable[Conversation],
+    selection: LabelSelection,
     level: Callable[[Any], float] = lambda _: LEVEL,
 ) -> dict[Any, Scored]:
     """Scores of the conversations grouped by `key`; `level` gives the confidence level of each group."""
     groups: dict[Hashable, list[Conversation]] = {}
-    for conversation in found:
+    for conversation in talks:
         groups.setdefault(key(conversation), []).append(conversation)
-    return {value: score_conversations(group, asked, level(value)) for value, group in groups.items()}
+    return {value: score_conversations(group, selection, level(value)) for value, group in groups.items()}
 
 
-def score_conversations(found: Sequence[Conversation], asked: LabelSelection, level: float = LEVEL) -> Scored:
+def score_conversations(
+    talks: Sequence[Conversation], selection: LabelSelection, level: float = LEVEL
+) -> Scored:
     """Scores over these conversations; every label counts once.
 
     Args:
-        found: at least one conversation. Rows of the same conversation, whose bot changed its version
+        talks: at least one conversation. Rows of the same conversation, whose bot changed its version
             meanwhile, count as one.
-        asked: the selection of labels.
+        selection: the selection of labels.
         level: confidence level of the intervals.
     """
-    rater = np.concatenate([conversation.raters for conversation in found])
-    cluster = np.repeat([each.dialogue for each in found], [len(each.raters) for each in found])
-    ended = [conversation.ended for conversation in found]
-    dialogues = sorted({conversation.dialogue for conversation in found})
+    rater = np.concatenate([conversation.raters for conversation in talks])
+    cluster = np.repeat([each.dialogue for each in talks], [len(each.raters) for each in talks])
+    ended = [conversation.ended for conversation in talks]
+    dialogues = sorted({conversation.dialogue for conversation in talks})
     nouns = JUDGED if dialogues[-1] < 0 else NOUNS
     cells = {}
-    for nth, score in enumerate(asked.questions.scores):
-        values = np.concatenate([np.asarray(each.values[nth], dtype=np.float64) for each in found])
+    for nth, score in enumerate(selection.questions.scores):
+        values = np.concatenate([np.asarray(each.values[nth], dtype=np.float64) for each in talks])
         of = samples(np.full(len(values), "these"), values, cluster, rater)
         of_one = {str(name): sample for name, sample in of.items()}
-        known = report.cells(asked.questions, score, of_one, Terms(level, nouns))
-        cells[score.key] = known.get("these", {"value": None})
+        cell = report.cells(selection.questions, score, of_one, Terms(level, nouns))
+        cells[score.key] = cell.get("these", {"value": None})
     return Scored(
         cells=cells,
         conversations=len(dialogues),

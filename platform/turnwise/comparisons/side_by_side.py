@@ -40,21 +40,21 @@ class Choice:
 
 def selected_scores(keys: Sequence[str], wanted: Iterable[str], *, first: Iterable[str] = ()) -> list[str]:
     """The wanted keys, in order. If none is wanted, a default choice that includes `first`."""
-    chosen = {*wanted}
-    if found := [key for key in keys if key in chosen]:
-        return found[:MAX_SCORES]
+    requested = {*wanted}
+    if present := [key for key in keys if key in requested]:
+        return present[:MAX_SCORES]
     few = sorted(keys, key=lambda key: key not in {*first})[:DEFAULT_SCORES]
     return [key for key in keys if key in few]
 
 
 def group_by_scale(keys: Sequence[str], scales: Mapping[str, Scale]) -> list[list[str]]:
     """Group keys into charts: keys with the same scale, at most as many as there are colours."""
-    found: dict[Scale, list[str]] = {}
+    by_scale: dict[Scale, list[str]] = {}
     for key in keys:
-        found.setdefault(scales[key], []).append(key)
+        by_scale.setdefault(scales[key], []).append(key)
     return [
         alike[start : start + SCORES_PER_CHART]
-        for alike in found.values()
+        for alike in by_scale.values()
         for start in range(0, len(alike), SCORES_PER_CHART)
     ]
 
@@ -133,7 +133,7 @@ def tables(reports: Sequence[StudyReport]) -> list[dict[str, Any]]:
         For each table `name`, `id` for addresses, `question_set`, `subject`, `headline`, `columns`, `levels`
         by study, and `rows`: a bot of a study, with its cells from the study's report and their basis.
     """
-    found: dict[str, dict[str, Any]] = {}
+    by_set: dict[str, dict[str, Any]] = {}
     for report in reports:
         kind = report.result.get("evaluation", Evaluation.INTERACTIVE.value)
         for ask in report.asks:
@@ -145,13 +145,13 @@ def tables(reports: Sequence[StudyReport]) -> list[dict[str, Any]]:
                 "subject": ask.subject, "headline": ask.figures.get("headline"), "columns": columns,
                 "levels": {}, "rows": [],
             }  # fmt: skip
-            table = found.setdefault(key, new)
+            table = by_set.setdefault(key, new)
             table["levels"][report.study] = ask.level
             table["rows"] += [
                 {"study": report.study, "kind": kind, "level": ask.level, **bot}
                 for bot in ask.figures["bots"]
             ]
-    return [table | {"name": f"studies-{n}"} for n, table in enumerate(found.values(), 1)]
+    return [table | {"name": f"studies-{n}"} for n, table in enumerate(by_set.values(), 1)]
 
 
 def with_selected_scores(table: Mapping[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
@@ -163,13 +163,13 @@ def with_selected_scores(table: Mapping[str, Any], wanted: Iterable[str]) -> dic
     """
     columns = table["columns"]
     values = [f"{table['id']}:{column['key']}" for column in columns]
-    shown = {*selected_scores(values, wanted, first=[f"{table['id']}:{table['headline']}"])}
-    kept = [index for index, value in enumerate(values) if value in shown]
+    selected = {*selected_scores(values, wanted, first=[f"{table['id']}:{table['headline']}"])}
+    indices = [index for index, value in enumerate(values) if value in selected]
     return dict(table) | {
-        "columns": [columns[index] for index in kept],
-        "rows": [row | {"cells": [row["cells"][index] for index in kept]} for row in table["rows"]],
+        "columns": [columns[index] for index in indices],
+        "rows": [row | {"cells": [row["cells"][index] for index in indices]} for row in table["rows"]],
         "choices": [
-            Choice(value, column["title"], value in shown)
+            Choice(value, column["title"], value in selected)
             for value, column in zip(values, columns, strict=True)
         ],
     }

@@ -77,8 +77,8 @@ class SweepOut(Schema):
 
 
 def _sweep_out(request: AuthenticatedHttpRequest, sweep: Sweep) -> dict[str, Any]:
-    found, scored = cells(sweep), sweeps.scores(sweep, request.user)
-    how_far = progress(found)
+    rows, scored = cells(sweep), sweeps.scores(sweep, request.user)
+    how_far = progress(rows)
     return {
         "id": sweep.pk,
         "context_set": sweep.context_version.context_set_id,
@@ -111,7 +111,7 @@ def _sweep_out(request: AuthenticatedHttpRequest, sweep: Sweep) -> dict[str, Any
                 "log_likelihood_per_token": each.per_token,
                 "scores": {key: cell["value"] for key, cell in scored.of.get(each.run.system, {}).items()},
             }
-            for each in found
+            for each in rows
         ],
     }
 
@@ -160,18 +160,18 @@ def one_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict[
 @router.post("/bots/{slug:name}/sweeps/{int:sweep}/stop", response=answers(SweepOut, 404))
 def stop_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict[str, Any]:
     """Stop a sweep; its responses so far are kept. Idempotent."""
-    found = _sweep(request, name, sweep)
-    stop(found, now=timezone.now())
-    return _sweep_out(request, found)
+    row = _sweep(request, name, sweep)
+    stop(row, now=timezone.now())
+    return _sweep_out(request, row)
 
 
 @router.post("/bots/{slug:name}/sweeps/{int:sweep}/continue", response=answers(SweepOut, 404, 409))
 def continue_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict[str, Any]:
     """Continue a sweep that was stopped or failed; only missing responses are requested."""
-    found = _sweep(request, name, sweep)
+    row = _sweep(request, name, sweep)
     try:
-        runs = resume_sweep(found)
+        runs = resume_sweep(row)
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
     is_sent(partial(send_all, runs))
-    return _sweep_out(request, found)
+    return _sweep_out(request, row)

@@ -89,14 +89,14 @@ class SweepForm(forms.Form):
         return tuple(dict.fromkeys(_whole(part) for part in _parts(self.cleaned_data["samples"])))
 
     def clean_temperatures(self) -> tuple[float, ...]:
-        given = self.cleaned_data["temperatures"]
-        if found := _DECIMAL_COMMA.search(given):
-            part = found.group()
+        text = self.cleaned_data["temperatures"]
+        if comma := _DECIMAL_COMMA.search(text):
+            part = comma.group()
             raise ValidationError(
                 gettext("“%(part)s” would be two numbers. Write a point: %(cure)s.")
                 % {"part": part, "cure": part.replace(",", ".")}
             )
-        return tuple(dict.fromkeys(_number(part) for part in _parts(given)))
+        return tuple(dict.fromkeys(_number(part) for part in _parts(text)))
 
     def clean_seed(self) -> int:
         seed: int | None = self.cleaned_data["seed"]
@@ -104,11 +104,11 @@ class SweepForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Add the `grid` if it is valid."""
-        given = self.cleaned_data
-        if {"samples", "temperatures", "context_version"} <= given.keys():
-            given["grid"] = Grid(given["samples"], given["temperatures"])
-            check(given["grid"], given["context_version"].size)
-        return given
+        values = self.cleaned_data
+        if {"samples", "temperatures", "context_version"} <= values.keys():
+            values["grid"] = Grid(values["samples"], values["temperatures"])
+            check(values["grid"], values["context_version"].size)
+        return values
 
 
 def _parts(text: str) -> list[str]:
@@ -150,29 +150,29 @@ def _sweep(request: HttpRequest, name: str, pk: int) -> Sweep:
 def sweeps_of_bot(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     """List a bot's sweeps, with the form of a new one: GET shows its cost, POST starts it."""
     bot = get_object_or_404(visible_bots(request.user), name=name)
-    given = request.POST or request.GET
-    form = SweepForm(request.user, given if "samples" in given else None)
+    sent = request.POST or request.GET
+    form = SweepForm(request.user, sent if "samples" in sent else None)
     if request.method == "POST" and form.is_valid():
         if too_often(request, "sweep", rate="20/h", key="user"):
             return too_many(request)
         if sweep := _start(request, bot, form):
             return redirect(sweep)
-    found = sweeps_of(request.user).filter(bot=bot)[:LATEST]
+    rows = sweeps_of(request.user).filter(bot=bot)[:LATEST]
     context = {
         "bot": bot,
         "draws": can_sample(bot),
         "form": form,
         "cost": _cost(form),
-        "sweeps": [{"sweep": each, "progress": progress(cells(each))} for each in found],
+        "sweeps": [{"sweep": each, "progress": progress(cells(each))} for each in rows],
     }
     return render(request, "comparisons/sweeps.html", context, status=422 if form.errors else 200)
 
 
 def _start(request: AuthenticatedHttpRequest, bot: Bot, form: SweepForm) -> Sweep | None:
-    chosen = form.cleaned_data
+    values = form.cleaned_data
     try:
         sweep = start_sweep(
-            bot, chosen["context_version"], chosen["grid"], owner=request.user, seed=chosen["seed"]
+            bot, values["context_version"], values["grid"], owner=request.user, seed=values["seed"]
         )
     except ValidationError as error:
         form.add_error(None, error)
@@ -202,18 +202,18 @@ def sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 
 def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpResponse:
-    found, scored = cells(sweep), sweeps.scores(sweep, request.user)
-    wanted = request.GET.getlist("score")
-    query = urlencode([("score", each) for each in wanted])
-    leads = {"sweep": sweeps.leads(found, scored)}
-    drawn = chart_sheets.charts(sweeps.sheets(found, scored, wanted), _address(sweep), query, leads)
-    choices = sweeps.choices(scored, wanted)
+    rows, scored = cells(sweep), sweeps.scores(sweep, request.user)
+    requested = request.GET.getlist("score")
+    query = urlencode([("score", each) for each in requested])
+    leads = {"sweep": sweeps.leads(rows, scored)}
+    drawn = chart_sheets.charts(sweeps.sheets(rows, scored, requested), _address(sweep), query, leads)
+    choices = sweeps.choices(scored, requested)
     columns = {each.value: scored.columns[each.value] for each in choices if each.is_shown}
-    how_far = progress(found)
+    how_far = progress(rows)
     context = {
         "sweep": sweep,
         "bot": sweep.bot,
-        "rows": sweeps.rows(found, scored, columns),
+        "rows": sweeps.rows(rows, scored, columns),
         "columns": columns,
         "choices": choices,
         "most_picked": MAX_SCORES,
@@ -222,11 +222,11 @@ def _page(request: HttpRequest, sweep: Sweep, *, refused: str = "") -> HttpRespo
         "progress": how_far,
         "state": how_far.state,
         "in_words": _WORDS[how_far.state],
-        "reasons": reasons(found),
-        "version": next((each.run.bot_version for each in found if each.run.bot_version_id), None),
+        "reasons": reasons(rows),
+        "version": next((each.run.bot_version for each in rows if each.run.bot_version_id), None),
         "chart": drawn.get("sweep"),
         "refused": refused,
-        "stamp": stamp(found),
+        "stamp": stamp(rows),
     }
     return render(request, "comparisons/sweep.html", context, status=422 if refused else 200)
 
@@ -239,16 +239,16 @@ def _address(sweep: Sweep) -> chart_sheets.Address:
 @require_GET
 @bounded_pictures
 def sweep_chart(request: HttpRequest, name: str, pk: int, ending: str) -> HttpResponse:
-    found = _sweep(request, name, pk)
-    drawn = sweeps.sheets(cells(found), sweeps.scores(found, request.user), request.GET.getlist("score"))
+    row = _sweep(request, name, pk)
+    drawn = sweeps.sheets(cells(row), sweeps.scores(row, request.user), request.GET.getlist("score"))
     return chart_sheets.chart_file(request, drawn, "sweep", ending)
 
 
 @require_GET
 @bounded
 def sweep_csv(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    found = _sweep(request, name, pk)
-    lines = csv_text(sweeps.csv_rows(cells(found), sweeps.scores(found, request.user)))
+    row = _sweep(request, name, pk)
+    lines = csv_text(sweeps.csv_rows(cells(row), sweeps.scores(row, request.user)))
     disposition = {"Content-Disposition": f'attachment; filename="turnwise-sweep-{pk}.csv"'}
     return HttpResponse(lines, content_type="text/csv; charset=utf-8", headers=disposition)
 
@@ -263,34 +263,34 @@ def sweep_stamp(request: HttpRequest, name: str, pk: int) -> JsonResponse:
 @require_POST
 @bounded
 def stop_sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    found = _sweep(request, name, pk)
-    if stop(found, now=timezone.now()):
+    row = _sweep(request, name, pk)
+    if stop(row, now=timezone.now()):
         messages.success(request, _("The sweep is stopped. Its responses so far are kept."))
-    return redirect(found)
+    return redirect(row)
 
 
 @require_POST
 @bounded
 def continue_sweep(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    found = _sweep(request, name, pk)
+    row = _sweep(request, name, pk)
     try:
-        runs = resume_sweep(found)
+        runs = resume_sweep(row)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
         send_or_warn(request, partial(send_all, runs))
-    return redirect(found)
+    return redirect(row)
 
 
 @require_POST
 @bounded
 def judge_sweep(request: AuthenticatedHttpRequest, name: str, pk: int) -> HttpResponse:
-    found = _sweep(request, name, pk)
-    chosen = [int(each) for each in request.POST.getlist("run") if each.isascii() and each.isdecimal()]
+    row = _sweep(request, name, pk)
+    runs = [int(each) for each in request.POST.getlist("run") if each.isascii() and each.isdecimal()]
     try:
-        study = sweeps.create_judging_study(found, chosen[:1000], by=request.user)
+        study = sweeps.create_judging_study(row, runs[:1000], by=request.user)
     except ValidationError as error:
-        return _page(request, found, refused=" ".join(error.messages))
+        return _page(request, row, refused=" ".join(error.messages))
     messages.success(
         request,
         _(

@@ -106,10 +106,10 @@ class _ColumnNames:
         is_first = self._sets.setdefault(plain, ask.question_set) == ask.question_set
         key = plain if is_first else f"{ask.question_set}.{plain}"
         if key not in self.columns:
-            taken = {each.title for each in self.columns.values()}
+            titles = {each.title for each in self.columns.values()}
             title = column["title"]
             self.columns[key] = Column(
-                f"{title} ({ask.question_set})" if title in taken else title,
+                f"{title} ({ask.question_set})" if title in titles else title,
                 column["percent"], column["low"], column["high"], ask.level,
             )  # fmt: skip
         return key
@@ -123,16 +123,19 @@ class Row:
     scores: Mapping[str, Mapping[str, Any] | None]
 
 
-def rows(cells: Sequence[Cell], found: SweepScores, keys: Iterable[str]) -> list[Row]:
+def rows(cells: Sequence[Cell], scores_of_sweep: SweepScores, keys: Iterable[str]) -> list[Row]:
     """Table rows: each pair of N and T with these scores."""
-    titles = {key: found.columns[key].title for key in keys}
+    titles = {key: scores_of_sweep.columns[key].title for key in keys}
     return [
-        Row(cell, {title: found.of.get(cell.run.system, {}).get(key) for key, title in titles.items()})
+        Row(
+            cell,
+            {title: scores_of_sweep.of.get(cell.run.system, {}).get(key) for key, title in titles.items()},
+        )
         for cell in cells
     ]
 
 
-def sheets(cells: Sequence[Cell], found: SweepScores, wanted: Collection[str] = ()) -> list[Sheet]:
+def sheets(cells: Sequence[Cell], sweep_scores: SweepScores, wanted: Collection[str] = ()) -> list[Sheet]:
     """Chart of the complete pairs with the chosen scores; empty without a complete pair."""
     complete = [cell for cell in cells if cell.is_complete]
     if not complete:
@@ -147,50 +150,50 @@ def sheets(cells: Sequence[Cell], found: SweepScores, wanted: Collection[str] = 
         }
         for cell in complete
     ]
-    shown = selected_scores([*found.columns], wanted)
-    known = {cell.name: _by_title(found, cell.run.system, shown) for cell in complete}
+    selected = selected_scores([*sweep_scores.columns], wanted)
+    titled = {cell.name: _by_title(sweep_scores, cell.run.system, selected) for cell in complete}
     scales = {
         column.title: {"percent": column.percent, "ends": [column.low, column.high]}
-        for key, column in found.columns.items()
-        if key in shown
+        for key, column in sweep_scores.columns.items()
+        if key in selected
     }
-    return [Sheet("sweep", "sweep", {"points": points, "scores": known, "scales": scales})]
+    return [Sheet("sweep", "sweep", {"points": points, "scores": titled, "scales": scales})]
 
 
-def leads(cells: Sequence[Cell], found: SweepScores) -> dict[str | tuple[str, str], str]:
+def leads(cells: Sequence[Cell], sweep_scores: SweepScores) -> dict[str | tuple[str, str], str]:
     """Links of the chart's points: scores link to their judged items, likelihoods to their run."""
     of_runs: dict[str | tuple[str, str], str] = {cell.name: cell.run.get_absolute_url() for cell in cells}
     return of_runs | {
-        (cell.name, found.columns[key].title): address
+        (cell.name, sweep_scores.columns[key].title): address
         for cell in cells
-        for key, address in found.leads.get(cell.run.system, {}).items()
+        for key, address in sweep_scores.leads.get(cell.run.system, {}).items()
     }
 
 
-def _by_title(found: SweepScores, system: str, shown: Collection[str]) -> dict[str, float]:
-    of_system = found.of.get(system, {})
-    return {found.columns[key].title: of_system[key]["value"] for key in shown if key in of_system}
+def _by_title(sweep_scores: SweepScores, system: str, selected: Collection[str]) -> dict[str, float]:
+    of_system = sweep_scores.of.get(system, {})
+    return {sweep_scores.columns[key].title: of_system[key]["value"] for key in selected if key in of_system}
 
 
-def choices(found: SweepScores, wanted: Collection[str]) -> list[Choice]:
+def choices(sweep_scores: SweepScores, wanted: Collection[str]) -> list[Choice]:
     """All scores, to tick."""
-    shown = selected_scores([*found.columns], wanted)
-    return [Choice(key, column.title, key in shown) for key, column in found.columns.items()]
+    selected = selected_scores([*sweep_scores.columns], wanted)
+    return [Choice(key, column.title, key in selected) for key, column in sweep_scores.columns.items()]
 
 
-def csv_rows(cells: Sequence[Cell], found: SweepScores) -> Iterator[list[object]]:
+def csv_rows(cells: Sequence[Cell], sweep_scores: SweepScores) -> Iterator[list[object]]:
     """Header, then a row for each pair with all scores; unknown values are empty."""
     ends = ("", "_low", "_high")
     yield [
         "system", "samples", "temperature", "state", "responses", "with_likelihood",
-        "log_likelihood_per_token", *(f"{key}{end}" for key in found.columns for end in ends),
+        "log_likelihood_per_token", *(f"{key}{end}" for key in sweep_scores.columns for end in ends),
     ]  # fmt: skip
-    for row in rows(cells, found, found.columns):
+    for row in rows(cells, sweep_scores, sweep_scores.columns):
         cell, run = row.cell, row.cell.run
-        known = [each or {} for each in row.scores.values()]
+        present = [each or {} for each in row.scores.values()]
         yield [
             run.system, run.samples, run.temperature, run.state, cell.had, cell.scored, cell.per_token,
-            *(each.get(end) for each in known for end in ("value", "low", "high")),
+            *(each.get(end) for each in present for end in ("value", "low", "high")),
         ]  # fmt: skip
 
 

@@ -70,21 +70,21 @@ bounded_pictures = _bounded("compare-pictures", "240/m")
 @bounded
 def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
     form = StudiesForm(request.GET, user=request.user)
-    chosen = form.cleaned_data["study"] if form.is_valid() else []
-    reports, wanted = newest_reports(chosen), request.GET.getlist("score")
-    found = [with_selected_scores(table, wanted) for table in tables(reports)]
+    studies = form.cleaned_data["study"] if form.is_valid() else []
+    reports, requested = newest_reports(studies), request.GET.getlist("score")
+    selected = [with_selected_scores(table, requested) for table in tables(reports)]
     leads = {report.study: reverse("reports:study", args=[report.pk]) for report in reports}
-    drawn_of = {table["name"]: chart_sheets.table_sheets([table]) for table in found}
+    drawn_of = {table["name"]: chart_sheets.table_sheets([table]) for table in selected}
     every = [sheet for of_table in drawn_of.values() for sheet in of_table]
-    query = urlencode([*_study_parameters(chosen), *(("score", each) for each in wanted)])
+    query = urlencode([*_study_parameters(studies), *(("score", each) for each in requested)])
     drawn = chart_sheets.charts(every, _address("studies"), query, {sheet.name: leads for sheet in every})
     with_report = {report.code for report in reports}
     context = {
         "form": form,
-        "chosen": chosen,
-        "query": urlencode(_study_parameters(chosen)),
+        "chosen": studies,
+        "query": urlencode(_study_parameters(studies)),
         "reports": reports,
-        "without": [study for study in chosen if study.code not in with_report],
+        "without": [study for study in studies if study.code not in with_report],
         "tables": [
             table
             | {
@@ -95,10 +95,10 @@ def side_by_side(request: AuthenticatedHttpRequest) -> HttpResponse:
                 "repeated": repeated_studies(table["rows"]),
                 "static_less_interactive": static_minus_interactive(table["rows"]),
             }
-            for table in found
+            for table in selected
         ],
         "most_picked": MAX_SCORES,
-        "differences": differences(protocols.protocols_of(chosen)),
+        "differences": differences(protocols.protocols_of(studies)),
         "over_time": offer_bots(history.bots_of(request.user), request.user),
     }
     return render(request, "comparisons/studies.html", context, status=_status(form))
@@ -132,11 +132,11 @@ def side_by_side_csv(request: HttpRequest) -> HttpResponse:
 def relation(request: HttpRequest, page: str) -> HttpResponse:
     """Page of a question set's scores against `page`: perplexity or human-likeness."""
     related = _relation_page(request, page)
-    found, measured = related.pairs, related.measured
-    relations = found.figures["relations"] if found else []
+    data, measured = related.pairs, related.measured
+    relations = data.figures["relations"] if data else []
     leads = {
         point["name"]: reverse("comparisons:bot", args=[point["bot"]]) + f"?{urlencode(measured.query)}"
-        for point in (found.figures["points"] if found else [])
+        for point in (data.figures["points"] if data else [])
         if point["bot"]
     }
     drawn = chart_sheets.charts(
@@ -160,7 +160,7 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
         "offered": related.offered,
         "intervals": _intervals(related.studies),
         "titles": measured.titles,
-        "pairs": found,
+        "pairs": data,
         "relations": [
             each
             | {
@@ -174,7 +174,7 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
         "reasons": _reasons(relations),
         "point_reasons": [
             f"{point['name']}: {point['scores'][measured.leading]['undefined']}"
-            for point in (found.figures["points"] if found else [])
+            for point in (data.figures["points"] if data else [])
             if "undefined" in point["scores"][measured.leading]
         ],
         "differences": [
@@ -192,10 +192,10 @@ def relation(request: HttpRequest, page: str) -> HttpResponse:
 def chart(request: HttpRequest, page: str, name: str, ending: str) -> HttpResponse:
     if page == "studies":
         form = StudiesForm(request.GET, user=request.user)
-        chosen = form.cleaned_data["study"] if form.is_valid() else []
-        wanted = request.GET.getlist("score")
-        found = [with_selected_scores(table, wanted) for table in tables(newest_reports(chosen))]
-        return chart_sheets.chart_file(request, chart_sheets.table_sheets(found), name, ending)
+        studies = form.cleaned_data["study"] if form.is_valid() else []
+        requested = request.GET.getlist("score")
+        selected = [with_selected_scores(table, requested) for table in tables(newest_reports(studies))]
+        return chart_sheets.chart_file(request, chart_sheets.table_sheets(selected), name, ending)
     return chart_sheets.chart_file(request, _relation_page(request, page).sheets, name, ending)
 
 
@@ -223,15 +223,15 @@ def _relation_page(request: HttpRequest, page: str) -> _RelationPage:
     studies = form.cleaned_data["study"] or form.newest()
     try:
         if page == "perplexity":
-            found = pairs.against_perplexity(studies, measured)
+            data = pairs.against_perplexity(studies, measured)
         else:
-            found = pairs.against_human_likeness(studies, measured, _by(request))
+            data = pairs.against_human_likeness(studies, measured, _by(request))
     except TooMuchError as error:
         return _RelationPage(form, measured, offered, studies, None, [], str(error))
     drawn = chart_sheets.relation_sheets(
-        found.figures, measured, marks=_marks(request, page), percent=page == "human-likeness"
+        data.figures, measured, marks=_marks(request, page), percent=page == "human-likeness"
     )
-    return _RelationPage(form, measured, offered, studies, found, drawn, "")
+    return _RelationPage(form, measured, offered, studies, data, drawn, "")
 
 
 def _coefficients(relations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -249,12 +249,12 @@ def _coefficients(relations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
 
 def _reasons(relations: Sequence[Mapping[str, Any]]) -> list[str]:
     """Distinct reasons why coefficients have no interval."""
-    found: dict[str, None] = {}
+    unique: dict[str, None] = {}
     for each in relations:
         for cell in each["correlations"]:
             if cell["value"] is not None and "undefined" in cell:
-                found[f"{cell['name']} has no interval: {cell['undefined']}"] = None
-    return list(found)
+                unique[f"{cell['name']} has no interval: {cell['undefined']}"] = None
+    return list(unique)
 
 
 def _by(request: HttpRequest) -> str:

@@ -30,13 +30,15 @@ from turnwise.contexts.tables import (
 if TYPE_CHECKING:  # the process that parses uploads has no models
     from turnwise.contexts.models import Context
 
-ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "txt": "txt", "tsv": "txt"}
+ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "txt": "txt", "tsv": "txt", "xlsx": "xlsx"}
+PROMPTS = ("prompt", "question", "instruction")
+"""Columns or keys with a context of one turn; the first that a file has counts."""
 
 # Limit of contexts compared with each other: this many take seconds, ten times as many take minutes.
 MOST_COMPARED = 2000
 MOST_COMPARISONS = 20_000_000  # the open benchmark with its 1,477 contexts needs 1.6 million
 
-_FIELDS = {"id", "turns", "category", "language", "consistency", "extends", "material"}
+_FIELDS = {"id", "turns", "category", "language", "consistency", "extends", "material", *PROMPTS}
 _KEY = re.compile(r"[\w.:/@+-]{1,100}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,6})?")
 _SPEAKER = re.compile(r"([AB])\s*:\s*(.*)")
@@ -94,8 +96,8 @@ def ending_of(name: str) -> str:
 def parse(text: str, ending: str, *, language: str) -> Parsed:
     """Parse a file's contexts. `language` is for contexts that name none."""
     parsed = Parsed()
-    found = _text_rows(text) if ending == "txt" else rows_of(text, ending)
-    for row in found:
+    rows = _text_rows(text) if ending == "txt" else rows_of(text, ending)
+    for row in rows:
         if isinstance(row, Finding):
             parsed.problems.append(row)
         elif len(parsed.rows) >= MAX_ROWS:
@@ -134,16 +136,20 @@ def _take(parsed: Parsed, row: Row, language: str) -> None:
 
 
 def _turns(fields: dict[str, object]) -> tuple[tuple[str, ...], list[str]]:
-    found = fields["turns"] if "turns" in fields else _turn_columns(fields)
-    if not isinstance(found, list) or not found:
-        return (), ["There are no turns. Give “turns” as a list of texts, or columns turn_1, turn_2, …"]
-    if len(found) > MAX_TURNS:
-        return (), [f"There are {len(found)} turns, more than {MAX_TURNS}."]
+    texts = fields["turns"] if "turns" in fields else _turn_columns(fields)
+    if not texts:
+        texts = [fields[name] for name in PROMPTS if fields.get(name)][:1]
+    if not isinstance(texts, list) or not texts:
+        return (), [
+            "There are no turns. Give “turns” as a list of texts, columns turn_1, turn_2, …, or a “prompt”."
+        ]
+    if len(texts) > MAX_TURNS:
+        return (), [f"There are {len(texts)} turns, more than {MAX_TURNS}."]
     problems = [
         text_problem(turn, limit=MAX_TURN_CHARS, what=f"Turn {number}")
-        for number, turn in enumerate(found, 1)
+        for number, turn in enumerate(texts, 1)
     ]
-    return tuple(str(turn).strip() for turn in found), [problem for problem in problems if problem]
+    return tuple(str(turn).strip() for turn in texts), [problem for problem in problems if problem]
 
 
 def _turn_columns(fields: dict[str, object]) -> list[object]:
@@ -155,8 +161,8 @@ def _turn_columns(fields: dict[str, object]) -> list[object]:
 
 def _material(value: object) -> tuple[str, ...]:
     """Reading sentences: a list, or in a table the lines of one cell."""
-    found = value if isinstance(value, list) else str(value or "").split("\n")
-    return tuple(str(each).strip() for each in found if str(each).strip())
+    texts = value if isinstance(value, list) else str(value or "").split("\n")
+    return tuple(str(each).strip() for each in texts if str(each).strip())
 
 
 def _consistency(value: object) -> bool | None:

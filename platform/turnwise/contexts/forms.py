@@ -11,6 +11,7 @@ from turnwise.contexts.models import ContextSet
 from turnwise.contexts.queries import Filters
 from turnwise.contexts.tables import MAX_ROWS, FileRefusedError, decoded
 from turnwise.contexts.versioned_pages import VersionedSetForm
+from turnwise.contexts.workbook_uploads import text_of_workbook
 
 
 class ContextSetForm(VersionedSetForm[ContextSet]):
@@ -29,7 +30,11 @@ class FileForm(forms.Form):
     """A file of contexts, and the language for contexts that name none."""
 
     file = forms.FileField(
-        label=_("File"), help_text=_("JSON Lines (.jsonl), CSV (.csv) or plain text (.txt), in UTF-8.")
+        label=_("File"),
+        help_text=_(
+            "JSON Lines (.jsonl), CSV (.csv), Excel (.xlsx) or plain text (.txt). A table of prompts needs "
+            "one column, prompt."
+        ),
     )
     language = forms.CharField(
         label=_("Language"),
@@ -43,6 +48,9 @@ class FileForm(forms.Form):
         upload: UploadedFile[bytes] = self.cleaned_data["file"]
         try:
             ending = ending_of(upload.name or "")
+            if ending == "xlsx":
+                text = text_of_workbook(upload.read())
+                return {"text": text, "origin": upload.name or "", "ending": "jsonl"}
             return {
                 "text": decoded(upload.read(), too_large=gettext("Split it into several sets.")),
                 "origin": upload.name or "",
@@ -95,5 +103,5 @@ class FilterForm(forms.Form):
     def filters(self) -> Filters:
         """The valid filters; invalid ones are ignored."""
         self.is_valid()
-        chosen = self.cleaned_data
-        return Filters(**{name: chosen.get(name, "") for name in self.fields})
+        values = self.cleaned_data
+        return Filters(**{name: values.get(name, "") for name in self.fields})

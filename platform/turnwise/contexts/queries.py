@@ -43,13 +43,13 @@ def changes(context_set: ContextSet, rows: Sequence[ContextRow]) -> Changes | No
     newest = context_set.versions.first() if context_set.pk else None
     if newest is None:
         return None
-    known = {key: tuple(turns) for key, turns in newest.contexts.values_list("key", "turns")}
+    turns_by_key = {key: tuple(turns) for key, turns in newest.contexts.values_list("key", "turns")}
     read = {row.key: row.turns for row in rows}
     return Changes(
         newest.number,
-        new=len(read.keys() - known.keys()),
-        changed=sum(known[key] != read[key] for key in read.keys() & known.keys()),
-        gone=len(known.keys() - read.keys()),
+        new=len(read.keys() - turns_by_key.keys()),
+        changed=sum(turns_by_key[key] != read[key] for key in read.keys() & turns_by_key.keys()),
+        gone=len(turns_by_key.keys() - read.keys()),
     )
 
 

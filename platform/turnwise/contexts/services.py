@@ -115,16 +115,16 @@ def draw_subset(
     Raises:
         ValidationError: no context matches, or fewer than wanted.
     """
-    found = list(filtered(version.contexts.order_by("position"), by))
-    wanted = len(found) if number is None else number
-    if not found or wanted > len(found):
+    matching = list(filtered(version.contexts.order_by("position"), by))
+    size = len(matching) if number is None else number
+    if not matching or size > len(matching):
         raise ValidationError(
             _("%(wanted)s wanted, and %(there)s match. Ask for fewer, or remove a filter.")
-            % {"wanted": _count_with_verb(max(1, wanted)), "there": f"{len(found):,}"}
+            % {"wanted": _count_with_verb(max(1, size)), "there": f"{len(matching):,}"}
         )
-    rows = _rows(sorted(_drawn(found, wanted, seed), key=lambda context: context.position))
-    description = _describe_subset(version, by, wanted, len(found), seed)
-    title = title or f"{version.context_set.title[:90]}: {_format_count(wanted)}"
+    rows = _rows(sorted(_drawn(matching, size, seed), key=lambda context: context.position))
+    description = _describe_subset(version, by, size, len(matching), seed)
+    title = title or f"{version.context_set.title[:90]}: {_format_count(size)}"
     User.objects.select_for_update(no_key=True).get(
         pk=owner.pk
     )  # a second click waits here, and finds the set
@@ -191,6 +191,6 @@ def _describe_subset(version: ContextSetVersion, by: Filters, number: int, there
 
 def _free_name(owner: User, title: str) -> str:
     base = slugify(title)[: _LONGEST_NAME - 5].strip("-") or "subset"
-    taken = {*owner.context_sets.values_list("name", flat=True)}
-    names = (base if n == 1 else f"{base}-{n}" for n in range(1, len(taken) + 2))
-    return next(name for name in names if name not in taken)
+    names_in_use = {*owner.context_sets.values_list("name", flat=True)}
+    names = (base if n == 1 else f"{base}-{n}" for n in range(1, len(names_in_use) + 2))
+    return next(name for name in names if name not in names_in_use)

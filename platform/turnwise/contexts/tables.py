@@ -104,7 +104,8 @@ def _json_row(line: int, content: str) -> Row | Finding:
 
 
 def _csv_rows(text: str, needed: Collection[str]) -> Iterator[Row | Finding]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    mark = _mark_in(text.split("\n", 1)[0])
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     names: list[str] | None = None
     line, is_empty = 1, True
     try:
@@ -127,21 +128,21 @@ def _csv_rows(text: str, needed: Collection[str]) -> Iterator[Row | Finding]:
 
 def _problem_of_header(names: list[str], needed: Collection[str]) -> str:
     """Reason why the rows below this header cannot be used; empty if they can."""
-    if len(names) == 1 and (mark := _mark_in(names[0])):
-        return f"Its columns are separated by {mark}. Save the file with commas."
+    if twice := next((name for number, name in enumerate(names) if name and name in names[:number]), ""):
+        return f"Two columns are called “{twice[:40]}”. Rename one of them."
     lacking = [f"“{name}”" for name in needed if name not in names]
     if not lacking:
         return ""
-    found = ", ".join(f"“{name[:40]}”" for name in names[:10]) + (", …" if len(names) > 10 else "")
+    listed = ", ".join(f"“{name[:40]}”" for name in names[:10]) + (", …" if len(names) > 10 else "")
     return (
         f"There is no column {' and no column '.join(lacking)}. The first line must name the columns; it "
-        f"says {found or 'nothing'}."
+        f"says {listed or 'nothing'}."
     )
 
 
 def _mark_in(header: str) -> str:
-    """Name of the wrong separator in a header without commas; empty if there is none."""
-    return next((mark for sign, mark in ((";", "semicolons"), ("\t", "tabs")) if sign in header), "")
+    """Separator of the cells: a comma, or what a header without commas has instead."""
+    return next((mark for mark in (",", ";", "\t") if mark in header), ",")
 
 
 def _csv_row(line: int, names: list[str], cells: list[str]) -> Row | Finding:

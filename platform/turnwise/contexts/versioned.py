@@ -108,8 +108,8 @@ def editable(user: User | AnonymousUser, model: type[S]) -> models.QuerySet[S]:
 
 def versions_in(sets: models.QuerySet[S], model: type[V]) -> models.QuerySet[V]:
     """Versions of these sets, ordered by title, newest first."""
-    found = model._default_manager.filter(**{f"{model.set_field}__in": sets})
-    return found.select_related(model.set_field).order_by(f"{model.set_field}__title", "-number")
+    versions = model._default_manager.filter(**{f"{model.set_field}__in": sets})
+    return versions.select_related(model.set_field).order_by(f"{model.set_field}__title", "-number")
 
 
 # --- writing ---------------------------------------------------------------------------------------

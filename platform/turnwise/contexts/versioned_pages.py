@@ -120,8 +120,8 @@ class ImportPages(ABC, Generic[S, V, C]):
         if upload is None:
             return upload_previews.redirect_expired(request, token, self.listing)
         sets = editable(request.user, self.model)
-        known = get_object_or_404(sets, pk=upload["set"]) if upload["set"] else None
-        versioned = known or self.model(owner=request.user, **upload["fields"])
+        existing = get_object_or_404(sets, pk=upload["set"]) if upload["set"] else None
+        versioned = existing or self.model(owner=request.user, **upload["fields"])
         content = self.content_of(upload["content"])
         if request.method == "POST" and content.may_be_imported:
             return self._import(request, token, versioned, content, upload["origin"])
@@ -147,7 +147,7 @@ class ImportPages(ABC, Generic[S, V, C]):
                 }
                 return _read(request, self, file_form.cleaned_data, about)
         new_version = _("New version of %(title)s")
-        shown = {
+        context = {
             "form": form,
             "file_form": file_form,
             "set": versioned,
@@ -155,12 +155,12 @@ class ImportPages(ABC, Generic[S, V, C]):
             "heading": new_version % {"title": versioned.title} if versioned else self.heading,
         }
         status = 422 if request.method == "POST" else 200
-        return render(request, f"{self.namespace}/new.html", shown, status=status)
+        return render(request, f"{self.namespace}/new.html", context, status=status)
 
     def _show(self, request: HttpRequest, versioned: S, content: C, origin: str) -> HttpResponse:
         space, key = self.namespace, versioned.pk
         choose_at = reverse(f"{space}:import", args=[key]) if key else reverse(f"{space}:new")
-        shown = {
+        context = {
             "set": versioned,
             "content": content,
             "problems": content.problems[:SHOWN],
@@ -170,7 +170,7 @@ class ImportPages(ABC, Generic[S, V, C]):
             **self.details(versioned, content),
         }
         status = 200 if content.may_be_imported else 422
-        return render(request, f"{self.namespace}/preview.html", shown, status=status)
+        return render(request, f"{self.namespace}/preview.html", context, status=status)
 
     def _import(
         self, request: AuthenticatedHttpRequest, token: str, versioned: S, content: C, origin: str
@@ -192,9 +192,9 @@ class ImportPages(ABC, Generic[S, V, C]):
 def _read(
     request: AuthenticatedHttpRequest,
     pages: ImportPages[Any, Any, Any],
-    chosen: Mapping[str, Any],
+    values: Mapping[str, Any],
     about: Mapping[str, Any],
 ) -> HttpResponse:
-    upload = {**about, "origin": chosen["file"]["origin"], "content": pages.read(chosen)}
+    upload = {**about, "origin": values["file"]["origin"], "content": pages.read(values)}
     token = upload_previews.store_upload(request.user.pk, upload, of=pages.kind_of_upload)
     return redirect(f"{pages.namespace}:preview", token=token)

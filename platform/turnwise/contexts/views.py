@@ -34,13 +34,13 @@ _FORMATS = {
 @require_GET
 @login_required
 def sets(request: HttpRequest) -> HttpResponse:
-    found = sets_of(request.user).annotate(newest=Max("versions__number"), of=Count("versions"))
+    rows = sets_of(request.user).annotate(newest=Max("versions__number"), of=Count("versions"))
     open_mtb = ContextSet.objects.filter(owner=None, name=services.OPEN_MTB)
-    shown = {
-        "sets": found.select_related("owner").order_by("title", "pk"),
+    context = {
+        "sets": rows.select_related("owner").order_by("title", "pk"),
         "may_load_open_mtb": not open_mtb.exists(),
     }
-    return render(request, "contexts/sets.html", shown)
+    return render(request, "contexts/sets.html", context)
 
 
 @require_POST
@@ -132,12 +132,12 @@ def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
 @login_required
 def subset(request: AuthenticatedHttpRequest, pk: int, number: int) -> HttpResponse:
     """Create a set of some contexts of a version; the address has the filters of the table."""
-    found = _version(request, pk, number)
+    version_row = _version(request, pk, number)
     form = SubsetForm(request.POST)
     if form.is_valid():
-        filters = FilterForm(choices(found), request.GET).filters()
+        filters = FilterForm(choices(version_row), request.GET).filters()
         try:
-            created = services.draw_subset(found, filters, owner=request.user, **form.cleaned_data)
+            created = services.draw_subset(version_row, filters, owner=request.user, **form.cleaned_data)
         except ValidationError as error:
             form.add_error(None, error)
         else:
@@ -145,16 +145,16 @@ def subset(request: AuthenticatedHttpRequest, pk: int, number: int) -> HttpRespo
                 request, _("This is the new set. Have bots respond to it, or people write for it.")
             )
             return redirect(created)
-    return _version_page(request, found, form)
+    return _version_page(request, version_row, form)
 
 
-def _version_page(request: HttpRequest, found: ContextSetVersion, of_subset: SubsetForm) -> HttpResponse:
-    form = FilterForm(choices(found), request.GET)
+def _version_page(request: HttpRequest, row: ContextSetVersion, of_subset: SubsetForm) -> HttpResponse:
+    form = FilterForm(choices(row), request.GET)
     filters = form.filters()
-    page = Paginator(filtered(found.contexts.all(), filters), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(filtered(row.contexts.all(), filters), PER_PAGE).get_page(request.GET.get("page"))
     context = {
-        "version": found,
-        "set": found.context_set,
+        "version": row,
+        "set": row.context_set,
         "form": form,
         "page": page,
         "is_narrowed": any(asdict(filters).values()),
@@ -166,10 +166,10 @@ def _version_page(request: HttpRequest, found: ContextSetVersion, of_subset: Sub
 @require_GET
 @login_required
 def export(request: HttpRequest, pk: int, number: int, ending: str) -> HttpResponse:
-    found = _version(request, pk, number)
+    row = _version(request, pk, number)
     lines, content_type = _FORMATS[ending]
-    contexts: Sequence[Context] = list(found.contexts.all())
+    contexts: Sequence[Context] = list(row.contexts.all())
     written: Iterable[str] = lines(contexts)
-    name = f"{found.context_set.name}-v{found.number}.{ending}"
+    name = f"{row.context_set.name}-v{row.number}.{ending}"
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse("".join(written), content_type=content_type, headers=disposition)

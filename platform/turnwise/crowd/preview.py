@@ -66,17 +66,17 @@ class PreviewPage:
 def preview_pages(study: Study) -> list[PreviewPage]:
     """Pages of a study's workers in order, followed by the last pages of all possible outcomes."""
     task = work_of(study)
-    asked = {ask.moment for ask in study.questionnaires}
-    found = [_page(study, "consent", _("Consent")), _page(study, "instructions", _("Instructions"))]
-    if Moment.BEFORE_WORK in asked:
-        found.append(_questionnaire(study, "before", _("Questions before")))
+    moments = {ask.moment for ask in study.questionnaires}
+    pages = [_page(study, "consent", _("Consent")), _page(study, "instructions", _("Instructions"))]
+    if Moment.BEFORE_WORK in moments:
+        pages.append(_questionnaire(study, "before", _("Questions before")))
     if practice.number_of_examples(study):
-        found.append(_page(study, "practice", _("Practice")))
-    found += [_page(study, key, str(title)) for key, title in task.previewed.pages_of(study).items()]
-    if Moment.AFTER_WORK in asked:
-        found.append(_questionnaire(study, "after", _("Questions after")))
+        pages.append(_page(study, "practice", _("Practice")))
+    pages += [_page(study, key, str(title)) for key, title in task.previewed.pages_of(study).items()]
+    if Moment.AFTER_WORK in moments:
+        pages.append(_questionnaire(study, "after", _("Questions after")))
     ends = possible_outcomes(together=task.together, talks=task.has_conversations)
-    return found + [_page(study, f"{END}{end.value}", str(end.label), is_end=True) for end in ends]
+    return pages + [_page(study, f"{END}{end.value}", str(end.label), is_end=True) for end in ends]
 
 
 def possible_outcomes(*, together: int, talks: bool) -> Sequence[Outcome]:
@@ -226,8 +226,8 @@ def preview_page(request: HttpRequest, pk: int, page: str) -> HttpResponse:
     if page not in {each.key for each in preview_pages(study)}:
         raise Http404("The study has no such page.")
     with translation.override(catalog_of(options.language) or ENGLISH):
-        template, shown = _template_and_context(study, page, options)
-        return render(request, template, shown | {"study": study, "staged": staged(study, page, options)})
+        template, context = _template_and_context(study, page, options)
+        return render(request, template, context | {"study": study, "staged": staged(study, page, options)})
 
 
 def staged(study: Study, page: str, options: PreviewOptions) -> dict[str, Any]:
@@ -356,8 +356,8 @@ class PreviewConsumer(AsyncWebsocketConsumer):
             await self.send(text_data=as_json(frame))
 
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
-        known = ("key", "position", "ask", "item")
-        echoed = {name: frame[name] for name in known if isinstance(frame.get(name), str | int)}
+        echoed_fields = ("key", "position", "ask", "item")
+        echoed = {name: frame[name] for name in echoed_fields if isinstance(frame.get(name), str | int)}
         await self.say({"type": "refused", "reason": refusal.reason, "say": refusal.say, **echoed})
         if refusal.reason in CLOSE_CODES:
             self.is_open = False

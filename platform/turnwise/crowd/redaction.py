@@ -27,7 +27,7 @@ def redactor_of(studies: Collection[int]) -> Redactor:
 
 
 @transaction.atomic
-def redact(study: Study, found: Sequence[tuple[Kind, str]], *, by: User, now: datetime | None = None) -> int:
+def redact(study: Study, marked: Sequence[tuple[Kind, str]], *, by: User, now: datetime | None = None) -> int:
     """Redact these texts in everything exported from now on; the database keeps them.
 
     Returns:
@@ -38,22 +38,22 @@ def redact(study: Study, found: Sequence[tuple[Kind, str]], *, by: User, now: da
     """
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     active = Redaction.objects.filter(study=study, undone_at=None)
-    known = {text.casefold() for text in active.values_list("text", flat=True)}
+    existing = {text.casefold() for text in active.values_list("text", flat=True)}
     fresh: dict[str, Redaction] = {}
-    for kind, raw in found:
+    for kind, raw in marked:
         text = raw.strip()
         if len(text) < 2 or len(text) > LONGEST:
             raise ValidationError(
                 _("“%(text)s” cannot be redacted: it takes 2 to %(most)s characters.")
                 % {"text": text[:40], "most": LONGEST}
             )
-        if text.casefold() not in known:
+        if text.casefold() not in existing:
             row = Redaction(study=study, text=text, kind=kind.name, at=now or timezone.now(), by=by)
             fresh.setdefault(text.casefold(), row)
-    if len(known) + len(fresh) > MOST:
+    if len(existing) + len(fresh) > MOST:
         raise ValidationError(
             _("A study has room for %(most)s redacted texts; %(now)s are, and %(more)s more were chosen.")
-            % {"most": MOST, "now": len(known), "more": len(fresh)}
+            % {"most": MOST, "now": len(existing), "more": len(fresh)}
         )
     Redaction.objects.bulk_create(fresh.values())
     if fresh:

@@ -8,6 +8,7 @@ from turnwise.dialogues.models import (
     Material,
     OperatorReply,
     ReadingSet,
+    ReplyVersion,
     Seat,
     TranscriptImport,
     Turn,
@@ -33,6 +34,12 @@ class DialogueAdmin(ViewOnly, admin.ModelAdmin[Dialogue]):
 class TurnAdmin(ViewOnly, admin.ModelAdmin[Turn]):
     list_display = ("dialogue", "position", "text", "latency_ms")
     raw_id_fields = ("dialogue", "bot_version")
+
+
+@admin.register(ReplyVersion)
+class ReplyVersionAdmin(ViewOnly, admin.ModelAdmin[ReplyVersion]):
+    list_display = ("turn", "number", "is_kept", "text", "latency_ms")
+    raw_id_fields = ("turn", "bot_version")
 
 
 @admin.register(Fault)

@@ -3,8 +3,12 @@
     bot ── texts so far ──▶ GrowingReply ── bot_text frames ──▶ every open tab
                                  └── the reply, stored once it is complete or stopped
 
-A text so far is in the memory of this process only. If the process dies, the reply is asked for again, as any
-other; a partial reply is never stored, unless the worker stops it.
+The text so far is in the memory of this process only. If the process dies, the bot is asked for the reply
+once more, as for any other; a partial reply is never stored, unless the worker stops it. The tab that stops
+it may be served by another process, so stops go to all processes over the channel layer.
+
+A reply at a fixed pace may be stopped after the bot has given all of it. Its outcome is then *stopped*, as
+the worker judges the part that was shown, and the outcome of the whole reply is stored beside it.
 """
 
 import asyncio
@@ -12,6 +16,8 @@ import secrets
 import time
 from dataclasses import replace
 from typing import Any
+
+from channels.layers import BaseChannelLayer, get_channel_layer
 
 from chatbots.base import Context
 from chatbots.hosting.growth import cut_to, grown_from
@@ -47,13 +53,14 @@ class GrowingReply:
         self._sender = NewestSender(self._show, SENT_EVERY_SECONDS)
 
     async def reply(self, bot_id: int, context: Context, on_loading: OnLoading) -> Reply:
-        """Ask the bot and show its reply; returns the reply to store, whole or as it was stopped.
+        """Ask the bot and show its reply; return the reply to store, complete or stopped.
 
         Raises:
             chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted.
         """
         self._began = time.monotonic()
         is_paced = self._seat.reply_display == ReplyDisplay.FIXED_PACE
+        listening = asyncio.ensure_future(self._receive_stops()) if self._seat.may_stop_replies else None
         asking = asyncio.ensure_future(
             client.reply(
                 bot_id,
@@ -69,11 +76,26 @@ class GrowingReply:
             return await self._paced(asking.result()) if is_paced else asking.result()
         finally:
             asking.cancel()
+            if listening:
+                listening.cancel()
 
     def stop(self) -> None:
-        """End the reply with what is shown; without effect while nothing is, or once it is complete."""
+        """End the reply after its visible text; no effect while it has none, or once it is complete."""
         if not is_blank(self._shown):
             self._stopping.set()
+
+    async def _receive_stops(self) -> None:
+        """Stop when a tab asks for it, in this process or in another one."""
+        layer, group = _layer(), _stop_group(self._seat)
+        channel = await layer.new_channel()
+        await layer.group_add(group, channel)
+        try:
+            while True:
+                event = await layer.receive(channel)
+                if event["position"] == self._position:
+                    self.stop()
+        finally:
+            await layer.group_discard(group, channel)
 
     async def close(self) -> None:
         """Show nothing more, so that the frame of the finished reply comes last."""
@@ -81,13 +103,13 @@ class GrowingReply:
 
     @property
     def frame(self) -> Frame | None:
-        """What a tab that opens now has to show; None while nothing is shown."""
+        """Frame for a tab that opens now; None while the reply has no visible text."""
         if not self._shown:
             return None
         return {"position": self._position, "stream": self._stream, "offset": 0, "text": self._shown}
 
     async def _is_stopped_before(self, asking: "asyncio.Future[Reply]") -> bool:
-        """Wait for the bot or the worker; a reply that is complete stands."""
+        """Wait for the bot or the worker; True if the worker stopped the reply before its end."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         either: set[asyncio.Future[Any]] = {asking, stopping}
         try:
@@ -126,8 +148,14 @@ class GrowingReply:
                     await self._stopping.wait()
             except TimeoutError:
                 continue
-            response = replace(reply.response, text=self._shown, outcome=ReplyOutcome.STOPPED)
-            return replace(reply, response=response)
+            whole = reply.response
+            stopped = replace(
+                whole,
+                text=self._shown,
+                outcome=ReplyOutcome.STOPPED,
+                outcome_before_stop=whole.outcome,
+            )
+            return replace(reply, response=stopped)
         return reply
 
 
@@ -143,7 +171,7 @@ def begin(seat: SeatContext, position: int, send: Tell) -> GrowingReply | None:
 
 
 def end(seat: SeatContext, position: int) -> None:
-    """Forget the reply at this position: it is stored, or it failed."""
+    """Remove the reply at this position from the growing ones: it is stored, or it failed."""
     _growing.pop((seat.dialogue_id, position), None)
 
 
@@ -153,7 +181,31 @@ def frame_of(seat: SeatContext, position: int) -> Frame | None:
     return growing.frame if growing else None
 
 
-def stop(seat: SeatContext, position: int) -> None:
-    """Stop the reply at this position, if this process shows it and it is not complete."""
-    if growing := _growing.get((seat.dialogue_id, position)):
-        growing.stop()
+async def stop(seat: SeatContext, position: int) -> None:
+    """Stop the reply at this position in whichever process shows it, if it is not complete."""
+    await _layer().group_send(_stop_group(seat), {"type": "reply.stopped", "position": position})
+
+
+def _stop_group(seat: SeatContext) -> str:
+    """Channel group of the replies of one conversation that can be stopped."""
+    return f"dialogue.{seat.dialogue_id}.stop"
+
+
+def _layer() -> BaseChannelLayer:
+    layer = get_channel_layer()
+    assert layer is not None
+    return layer
+
+
+async def ask_bot(
+    seat: SeatContext, context: Context, on_loading: OnLoading, growing: GrowingReply | None
+) -> Reply:
+    """Ask the bot of a seat for its reply, and show it meanwhile if it grows.
+
+    Raises:
+        chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted.
+    """
+    assert seat.bot_id is not None
+    if growing:
+        return await growing.reply(seat.bot_id, context, on_loading)
+    return await client.reply(seat.bot_id, context, tenant=seat.study_code, on_loading=on_loading)

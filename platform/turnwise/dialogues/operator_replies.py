@@ -41,8 +41,8 @@ def least_busy(bot: Bot, *, now: datetime) -> User | None:
         operators.present_operators(now=now).filter(bot=bot, takes_new=True).select_related("operator")
     )
     busy = Counter(live_seats(bot).values_list("operator", flat=True))
-    chosen = min(there, key=lambda each: (busy[each.operator_id], each.pk), default=None)
-    return chosen.operator if chosen else None
+    presence = min(there, key=lambda each: (busy[each.operator_id], each.pk), default=None)
+    return presence.operator if presence else None
 
 
 def find_reply(
@@ -85,8 +85,8 @@ def _began(seat: SeatContext, position: int, since: datetime) -> datetime:
 
 def turn_time(dialogue_id: int, position: int) -> datetime | None:
     """Time at which the turn at this position was saved; None if there is none."""
-    found = Turn.objects.filter(dialogue=dialogue_id, position=position)
-    return found.values_list("created_at", flat=True).first()
+    matching = Turn.objects.filter(dialogue=dialogue_id, position=position)
+    return matching.values_list("created_at", flat=True).first()
 
 
 # The operator's process wakes the worker's process when a reply is stored. Polling covers lost messages.

@@ -156,7 +156,7 @@ class Partner:
         Returns:
             The frame with the partner's state, and whether this tab has missed a change.
         """
-        found = await note_presence(self.seat)
-        turns, *state = found.stamp
+        presence = await note_presence(self.seat)
+        turns, *state = presence.stamp
         known, self.known = self.known, (state[0], state[1])
-        return found.frame, turns != shown or known not in (None, self.known)
+        return presence.frame, turns != shown or known not in (None, self.known)

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from chatbots.base import Context, Speaker
+from chatbots.base import Context, Setting, Speaker
 from chatbots.base import Turn as ContextTurn
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Withdrawal
@@ -19,6 +19,7 @@ from turnwise.dialogues.seat_context import SavedTurn, SeatContext, asks_of
 from turnwise.live.frames import RefusedError
 from turnwise.studies.asks import Party
 from turnwise.studies.models import ReplyDisplay, Study
+from turnwise.studies.models.choices import english_names
 from turnwise.studies.queries import studies_of
 
 # Filter of turns that people have labelled here. Labels of rehearsals and of imported files do not count.
@@ -33,8 +34,9 @@ _SEAT_FIELDS = (
     "dialogue__public_id", "dialogue__opening_turns", "dialogue__min_turns", "dialogue__max_turns",
     "dialogue__study__code", "dialogue__study__markdown", "dialogue__study__reply_display",
     "dialogue__study__reply_pace", "dialogue__study__may_stop_replies",
-    "dialogue__study__code", "dialogue__study__markdown", "dialogue__study__max_message_chars",
+    "dialogue__study__max_reply_versions", "dialogue__study__max_message_chars",
     "dialogue__study__max_reply_chars", "dialogue__study__stores_reasoning",
+    "dialogue__study__languages", "dialogue__study__scenario", "dialogue__study__persona",
 )  # fmt: skip
 
 
@@ -83,10 +85,17 @@ def seat_of(public_id: UUID, worker_id: int) -> SeatContext:
         reply_display=ReplyDisplay(dialogue.study.reply_display),
         reply_pace=dialogue.study.reply_pace,
         may_stop_replies=dialogue.study.may_stop_replies,
+        max_reply_versions=dialogue.study.max_reply_versions if partner.bot_id else 1,
         message_limit=dialogue.study.message_limit,
         reply_limit=dialogue.study.reply_limit,
         stores_reasoning=dialogue.study.stores_reasoning,
+        setting=setting_of(dialogue.study),
     )
+
+
+def setting_of(study: Study) -> Setting:
+    """Values of the variables of system prompts. They are fixed once the study has been opened."""
+    return Setting(english_names(study.languages), study.scenario, study.persona)
 
 
 def progress_of(seat: SeatContext) -> Progress:
@@ -153,7 +162,9 @@ def context_of(seat: SeatContext, texts: Sequence[str]) -> Context:
 
 def context_with(seat: SeatContext, turns: tuple[ContextTurn, ...]) -> Context:
     """Context for the bot in the other seat, with a new random seed."""
-    return Context(turns, random.getrandbits(31), str(seat.public_id), seat.bot_material)
+    return Context(
+        turns, random.getrandbits(31), str(seat.public_id), seat.bot_material, setting=seat.setting
+    )
 
 
 def count_faults(seat: SeatContext, position: int) -> int:

@@ -66,11 +66,11 @@ def hidden_sections(question_set: str, shown: Collection[str]) -> frozenset[str]
 
 def material_by_seat(dialogue: Dialogue) -> dict[int, list[Material]]:
     """Map seat numbers to their reading material; seats without any are left out."""
-    found: dict[int, list[Material]] = {}
+    by_seat: dict[int, list[Material]] = {}
     texts = Material.objects.filter(seat__dialogue=dialogue).select_related("seat")
     for each in texts.order_by("seat__number", "number"):
-        found.setdefault(each.seat.number, []).append(each)
-    return found
+        by_seat.setdefault(each.seat.number, []).append(each)
+    return by_seat
 
 
 def passages_of(seat: Seat) -> tuple[Passage, ...]:
@@ -103,12 +103,12 @@ def draw_reading_sets(dialogue: Dialogue, version_id: int, *, seed: int) -> Read
         ArticlesUsedUpError: no article has a use left.
     """
     draw = Random(seed)
-    taken = _draw_article(dialogue.study_id, version_id, seed)
-    configuration = Configuration(draw.choice(taken.configurations))
+    drawn = _draw_article(dialogue.study_id, version_id, seed)
+    configuration = Configuration(draw.choice(drawn.configurations))
     ReadingSet.objects.create(
-        dialogue=dialogue, article_id=taken.article, configuration=configuration, seed=seed
+        dialogue=dialogue, article_id=drawn.article, configuration=configuration, seed=seed
     )
-    return reading_sets(taken.to_read, configuration, draw)
+    return reading_sets(drawn.to_read, configuration, draw)
 
 
 def _draw_article(study_id: int, version_id: int, seed: int) -> _DrawnArticle:
@@ -117,16 +117,16 @@ def _draw_article(study_id: int, version_id: int, seed: int) -> _DrawnArticle:
     This takes more than one try only if others took an article's last use at the same moment, or if
     abandoned conversations have to return theirs first.
     """
-    found = _try_to_draw(study_id, version_id, seed)
-    if found is None and not remaining_uses(study_id, version_id):
+    article = _try_to_draw(study_id, version_id, seed)
+    if article is None and not remaining_uses(study_id, version_id):
         release_abandoned(study_id)
-    while found is None and remaining_uses(study_id, version_id):
-        found = _try_to_draw(study_id, version_id, seed)
-    if found is None:
+    while article is None and remaining_uses(study_id, version_id):
+        article = _try_to_draw(study_id, version_id, seed)
+    if article is None:
         raise ArticlesUsedUpError(
             f"Each article of the base has {MOST_USES} conversations of this study. Import a base with more."
         )
-    return found
+    return article
 
 
 def _try_to_draw(study_id: int, version_id: int, seed: int) -> _DrawnArticle | None:
@@ -183,8 +183,8 @@ def release_abandoned(study_id: int) -> None:
 def remaining_uses(study_id: int, version_id: int) -> int:
     """Number of conversations of a study that can still begin with an article of this base version."""
     full = ArticleUse.objects.filter(study=study_id, article__version=version_id)
-    taken = sum(full.values_list("uses", flat=True))
-    return MOST_USES * Article.objects.filter(version=version_id).count() - taken
+    uses = sum(full.values_list("uses", flat=True))
+    return MOST_USES * Article.objects.filter(version=version_id).count() - uses
 
 
 @transaction.atomic
@@ -194,15 +194,16 @@ def set_counted(dialogue: Dialogue, *, counts: bool) -> None:
     Raises:
         ArticlesUsedUpError: it should count again, but the article has no use left.
     """
-    found = ReadingSet.objects.select_for_update().get(dialogue=dialogue)
-    if found.counts == counts:
+    reading_set = ReadingSet.objects.select_for_update().get(dialogue=dialogue)
+    if reading_set.counts == counts:
         return
-    uses = ArticleUse.objects.filter(study=dialogue.study_id, article=found.article_id)
+    uses = ArticleUse.objects.filter(study=dialogue.study_id, article=reading_set.article_id)
     if not uses.filter(uses__lt=MOST_USES if counts else MOST_USES + 1).update(
         uses=F("uses") + (1 if counts else -1)
     ):
         raise ArticlesUsedUpError(
-            f"“{found.article}” has {MOST_USES} other conversations by now, so this one cannot count again."
+            f"“{reading_set.article}” has {MOST_USES} other conversations by now, "
+            "so this one cannot count again."
         )
-    found.counts = counts
-    found.save(update_fields=["counts"])
+    reading_set.counts = counts
+    reading_set.save(update_fields=["counts"])

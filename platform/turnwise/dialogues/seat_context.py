@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from chatbots.base import Passage
+from chatbots.base import Passage, Setting
 from evaluation.texts.lengths import MAX_MESSAGE_CHARS, MAX_REPLY_CHARS
 from turnwise.dialogues.progress import Progress, SeatAsk, due_with_turn
 from turnwise.studies.asks import About, Party
@@ -29,9 +29,11 @@ class SeatContext:
         reply_display: when the bot's replies are shown.
         reply_pace: characters per second of replies at a fixed pace.
         may_stop_replies: this person may stop a reply that grows.
+        max_reply_versions: replies of the bot to one message that this person may ask for in all.
         message_limit: longest message of this person, in code points.
         reply_limit: longest reply of the bot that is stored, in code points.
         stores_reasoning: the bot's reasoning is stored with its replies.
+        setting: values of the variables of system prompts.
     """
 
     dialogue_id: int
@@ -55,9 +57,11 @@ class SeatContext:
     reply_display: ReplyDisplay = ReplyDisplay.WHEN_DONE
     reply_pace: int = 60
     may_stop_replies: bool = False
+    max_reply_versions: int = 1
     message_limit: int = MAX_MESSAGE_CHARS
     reply_limit: int = MAX_REPLY_CHARS
     stores_reasoning: bool = False
+    setting: Setting = field(default_factory=Setting)
 
     def ask(self, number: int) -> SeatAsk | None:
         """The seat's ask with this number; None if it has none."""
@@ -88,8 +92,8 @@ class SeatContext:
 
     def due_with_exchange(self, position: int) -> dict[str, list[int]]:
         """Annotations that become due with a turn at `position` and the bot's reply, for each seat."""
-        own = [ask.due(position) for ask in self._asks_about_messages]
-        return self._by_seat([*own, *self._due_with_reply(position + 1)], [])
+        of_seat = [ask.due(position) for ask in self._asks_about_messages]
+        return self._by_seat([*of_seat, *self._due_with_reply(position + 1)], [])
 
     def due_with_reply(self, position: int) -> dict[str, list[int]]:
         """Annotations that become due with the bot's turn at this position, for each seat."""
@@ -114,6 +118,10 @@ class SeatContext:
     def _by_seat(self, mine: list[int], other: list[int]) -> dict[str, list[int]]:
         return {f"due_{self.number}": mine, f"due_{1 - self.number}": other}
 
+    def progress_before(self, progress: Progress, position: int) -> Progress:
+        """Progress as it was before the bot's last turn, which is at this position."""
+        return replace(progress, turns=position, due=self.due_before_reply(progress.due, position))
+
     def progress(
         self,
         *,
@@ -137,8 +145,8 @@ class SeatContext:
 
     def partners_progress(self, *, turns: int, due_0: Sequence[int], due_1: Sequence[int]) -> Progress:
         """Progress of the conversation for the partner's seat."""
-        own = self.progress(turns=turns, due_0=due_0, due_1=due_1)
-        return replace(own, due=tuple(due_0 if self.number else due_1), seat=1 - self.number)
+        of_seat = self.progress(turns=turns, due_0=due_0, due_1=due_1)
+        return replace(of_seat, due=tuple(due_0 if self.number else due_1), seat=1 - self.number)
 
 
 def _numbered(ask: SeatAsk) -> int:

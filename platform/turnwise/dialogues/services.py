@@ -193,7 +193,7 @@ async def save_exchange(seat: SeatContext, context: Context, *, key: UUID, reply
         text=text,
         key=str(key),
         **seat.due_with_exchange(position),
-        **_reply_values(reply, "reply"),
+        **reply_values(reply, "reply"),
     )
     if row is None:
         return None
@@ -271,7 +271,7 @@ async def close_exchange(seat: SeatContext, *, position: int, reply: Reply) -> t
         dialogue=seat.dialogue_id,
         position=position,
         **seat.due_with_reply(position),
-        **_reply_values(reply, "text"),
+        **reply_values(reply, "text"),
     )
     if row is None:
         return await in_database(_first_reply, seat, position)
@@ -280,7 +280,7 @@ async def close_exchange(seat: SeatContext, *, position: int, reply: Reply) -> t
     return _bot_turn(position, reply), progress
 
 
-def _reply_values(reply: Reply, text: str) -> Values:
+def reply_values(reply: Reply, text: str) -> Values:
     """Parameters of a step that saves a reply; `text` is the name of the parameter for its text."""
     return {
         text: reply.response.text,

@@ -162,6 +162,7 @@ async def _try_single_step(
         seat.bot_id is None
         or seat.is_operated
         or seat.reply_display == ReplyDisplay.FIXED_PACE
+        or seat.max_reply_versions > 1  # another tab may have chosen another reply than this page shows
         or len(displayed) % 2 != seat.number
         or str(key) in displayed.keys
     ):
@@ -242,10 +243,8 @@ async def _reply_frame(
         assert seat.bot_id is not None
         if seat.is_operated:
             reply = await operator_replies.wait_for_reply(seat, seat.bot_id, position)
-        elif growing:
-            reply = await growing.reply(seat.bot_id, context, on_loading)
         else:
-            reply = await client.reply(seat.bot_id, context, tenant=seat.study_code, on_loading=on_loading)
+            reply = await growing_replies.ask_bot(seat, context, on_loading, growing)
         turn, progress = await services.close_exchange(seat, position=position, reply=reply)
         return turn_frame("bot_turn", turn, progress)
     except ChatbotError as error:

@@ -7,23 +7,20 @@ import json
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import count, groupby
+from itertools import count
 from typing import Any
-
-from django.db import connection, transaction
 
 from evaluation.files.writing import csv_text
 from evaluation.questions import LIKERT, VOTES, Answer
 from evaluation.questions.sets.topical_chat import RATINGS
 from evaluation.texts.personal_data import Redactor
 from turnwise.bots.models import OUTSIDE
+from turnwise.exports.grouped_rows import grouped_rows
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.studies.models import Study
 from turnwise.transcripts.importers.neural_chat import COHERENCY, RATING_COLUMNS, RECORD_COLUMNS, SCALES
 from turnwise.transcripts.importers.topical_chat import AGENTS, FACTUAL, HEARD, LEADS, OPENS, OWN, WHOLE
 from turnwise.transcripts.outside_ratings import RATER
-
-_BATCH = 2000
 
 # Conversations of one bot with one person. Readers' judgments belong to other studies.
 _TURNS = """
@@ -128,14 +125,12 @@ def _iso(at: datetime) -> str:
 
 def _chats(study: Study) -> Iterator[_Chat]:
     redactor = redactor_for(study)
-    with transaction.atomic():
-        connection.ensure_connection()
-        with connection.connection.cursor(name="neural_chat") as cursor:
-            cursor.itersize = _BATCH
-            named = {"outside": OUTSIDE, "rater": RATER, "coherency": COHERENCY, "study": study.pk}
-            cursor.execute(_TURNS, named | {"votes": VOTES.key, "likert": LIKERT.key})
-            for _, rows in groupby(cursor, key=lambda row: row[0]):
-                yield _chat(list(rows), redactor)
+    values = {
+        "outside": OUTSIDE, "rater": RATER, "coherency": COHERENCY, "study": study.pk,
+        "votes": VOTES.key, "likert": LIKERT.key,
+    }  # fmt: skip
+    for rows in grouped_rows("neural_chat", _TURNS, values):
+        yield _chat(rows, redactor)
 
 
 def _chat(rows: list[tuple[Any, ...]], redactor: Redactor) -> _Chat:
@@ -221,13 +216,7 @@ def _object(members: Iterator[tuple[str, dict[str, Any]]]) -> Generator[str]:
 
 
 def _by_dialogue(study: Study, statement: str, named: dict[str, str]) -> Iterator[list[tuple[Any, ...]]]:
-    with transaction.atomic():
-        connection.ensure_connection()
-        with connection.connection.cursor(name="topical_chat") as cursor:
-            cursor.itersize = _BATCH
-            cursor.execute(statement, named | {"study": study.pk, "opens": OPENS})
-            for _, rows in groupby(cursor, key=lambda row: row[0]):
-                yield list(rows)
+    return grouped_rows("topical_chat", statement, named | {"study": study.pk, "opens": OPENS})
 
 
 def _agents(opens: str | None) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from evaluation.report.bundles.tables import (
     ITEMS,
     MATERIALS,
     PAIRS,
+    REPLY_VERSIONS,
     TURNS,
     WORKERS,
 )
@@ -25,6 +26,7 @@ from evaluation.texts.personal_data import Redactor
 from turnwise.audits import verdicts
 from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.bots.generation import columns_of
+from turnwise.exports.version_columns import EVERY_VERSION, VERSIONS, versions_join
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.rater_session import READING
 from turnwise.privacy.personal_data import answered, redactor_for
@@ -59,16 +61,19 @@ SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
 SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker' ELSE 'bot' END,
        t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text,
        {columns_of("t.generation", "t.bot_version_id IS NOT NULL")},
-       crowd_pseudonym(seat.worker_id, d.study_id), typing.pasted, typing.typing_ms
+       crowd_pseudonym(seat.worker_id, d.study_id), typing.pasted, typing.typing_ms,
+       {VERSIONS}
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   LEFT JOIN dialogues_typing AS typing ON typing.turn_id = t.id
   LEFT JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id AND seat.number = t.position %% 2
   LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
   LEFT JOIN bots_bot AS b ON b.id = v.bot_id
+  {versions_join("t.id")}
  WHERE d.study_id = %s
  ORDER BY d.id, t.position
 """,
+    REPLY_VERSIONS.name: EVERY_VERSION,
     # A union, because one condition on turns and conversations would read the labels of every study.
     "labels": """
 WITH held AS (SELECT id, public_id FROM dialogues_dialogue WHERE study_id = %s)

@@ -13,6 +13,7 @@ from evaluation.questions import Answer
 from evaluation.report.bundles.columns import answered_in
 from evaluation.texts.personal_data import Redactor
 from turnwise.bots.generation import NO_GENERATION, columns_of
+from turnwise.exports.version_columns import NO_VERSIONS, VERSIONS, versions_join
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.judging.queue.rater_session import READING
@@ -52,6 +53,9 @@ class LabelledTurn(NamedTuple):
     cached_tokens: int | None
     first_seconds: float | None
     reasoning: str | None
+    outcome_before_stop: str | None
+    reply_version: int | None
+    reply_versions: int | None
     in_primary_analysis: bool
     shown_ms: int | None
     answer_ms: int | None
@@ -111,7 +115,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        l.question_set, l.answers::text,
        l.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), d.origin,
-       {columns_of("l.generation", "v.id IS NOT NULL")},
+       {columns_of("l.generation", "v.id IS NOT NULL")}, {VERSIONS},
        d.ending = 'complete' AND (s.primary_analysis = 'all' OR p.excluded_at IS NULL),
        l.shown_ms, l.answer_ms, l.occasion,
        {OWN_MATERIAL},
@@ -131,6 +135,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
   LEFT JOIN LATERAL (SELECT * FROM bots_bot WHERE id = coalesce(v.bot_id, heard.bot_id) OFFSET 0) AS b ON true
+  {versions_join("l.turn_id")}
   {_participation_join("d.study_id")}
  WHERE l.party <> 'reader'
    AND (b.id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
@@ -140,7 +145,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
 
 # Items of a judging study in order, each with its judgments in order. OFFSET 0 makes the database start
 # without reading and sorting all of them, so that a download begins at once.
-_JUDGED = f"""
+JUDGED = f"""
        (SELECT id, study_id FROM judging_item
          WHERE study_id = %(study)s AND right_answers IS NULL ORDER BY id) AS next
  CROSS JOIN LATERAL ({items_of("next.study_id")} AND i.id = next.id OFFSET 0) AS i
@@ -159,13 +164,13 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        l.question_set, l.answers::text,
        i.latency_ms, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''),
-       {columns_of("i.generation", "i.bot_version_id IS NOT NULL")},
+       {columns_of("i.generation", "i.bot_version_id IS NOT NULL")}, {VERSIONS},
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
        {_material("NULL")},
        CASE WHEN l.response_id IS NOT NULL THEN 'response' WHEN l.context_id IS NOT NULL THEN 'context'
             WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
        ask.number
-  FROM {_JUDGED}
+  FROM {JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN judging_judgingplan AS plan ON plan.study_id = slot.study_id
@@ -174,6 +179,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
   LEFT JOIN responses_response AS r ON r.id = l.response_id
   LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, l.context_id)
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
+  {versions_join("l.turn_id")}
   {_participation_join("slot.study_id")}
  ORDER BY next.id, slot.label_id
 """
@@ -194,10 +200,10 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
             ELSE jsonb_build_array(i.first_text, i.second_text)::text END,
        coalesce(p.pseudonym, crowd_pseudonym(l.rater_id, l.study_id)), l.question_set, l.answers::text, NULL,
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
-       coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), {NO_GENERATION},
+       coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), {NO_GENERATION}, {NO_VERSIONS},
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
        {_material(_PAIR_SIDE)}, 'pair', ask.number
-  FROM {_JUDGED}
+  FROM {JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
   LEFT JOIN judging_judgingplan AS plan ON plan.study_id = slot.study_id
@@ -215,8 +221,8 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
 ABOUT_PEOPLE = f"""
 SELECT s.code, '', NULL, '', '', NULL::integer, NULL, NULL, p.pseudonym, l.question_set, l.answers::text,
        NULL::integer, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
-       p.excluded_at IS NOT NULL, '', {NO_GENERATION}, false, l.shown_ms, l.answer_ms, p.number, NULL,
-       'person', ask.number
+       p.excluded_at IS NOT NULL, '', {NO_GENERATION}, {NO_VERSIONS}, false, l.shown_ms, l.answer_ms,
+       p.number, NULL, 'person', ask.number
   FROM labels_label AS l
   JOIN studies_ask AS ask ON ask.id = l.ask_id
   JOIN crowd_participation AS p ON p.id = l.participation_id

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import too_many, too_often
-from turnwise.exports import bundle_jobs, published_formats, turn_files
+from turnwise.exports import bundle_jobs, chat_formats, preference_pairs, published_formats, turn_files
 from turnwise.exports import tasks as jobs
 from turnwise.exports.access import bundled_studies_of, exported_studies_of, note_export
 from turnwise.exports.bundle_jobs import newest_and_made
@@ -18,7 +18,12 @@ from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Bundle, Study
 from turnwise.studies.tasks import keys_with_conversations
 
-_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "jsonl": "application/jsonl"}
+_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/jsonl",
+    "zip": "application/zip",
+}
 
 
 @require_GET
@@ -61,6 +66,44 @@ def topical_chat_reading_sets(request: HttpRequest, pk: int) -> StreamingHttpRes
     )
 
 
+@require_GET
+@login_required
+def openai_messages(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export_chats(request, pk, chat_formats.openai_lines, "openai", "jsonl")
+
+
+@require_GET
+@login_required
+def sharegpt(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export_chats(request, pk, chat_formats.sharegpt_lines, "sharegpt", "jsonl")
+
+
+@require_GET
+@login_required
+def data_set(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    """Download the conversations as Parquet with a data card, zipped."""
+    return _export_chats(request, pk, chat_formats.data_set, "dataset", "zip")
+
+
+@require_GET
+@login_required
+def preferences(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    """Download the preferences of a study of pairs, for training with DPO."""
+    study = get_object_or_404(exported_studies_of(request.user), pk=pk)
+    lines = preference_pairs.lines(study)
+    note_export(study)
+    return attachment(request, lines, _TYPES["jsonl"], f"preferences_{study.code}.jsonl")
+
+
+def _export_chats(
+    request: HttpRequest, pk: int, lines: Callable[[Study], Generator[T]], name: str, ending: str
+) -> StreamingHttpResponse:
+    """Export the conversations of a study of any task, because every study may have imported some."""
+    study = get_object_or_404(exported_studies_of(request.user), pk=pk)
+    note_export(study)
+    return attachment(request, lines(study), _TYPES[ending], f"{name}_{study.code}.{ending}")
+
+
 def _export_conversations(
     request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str, ending: str
 ) -> StreamingHttpResponse:
@@ -85,7 +128,7 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponse:
     """Page of a study's bundle: a button to make it, its progress, and the archive."""
     study = get_object_or_404(bundled_studies_of(request.user), pk=pk)
     newest, made = newest_and_made(study)
-    shown = {
+    context = {
         "study": study,
         "newest": newest,
         "made": made,
@@ -94,7 +137,7 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponse:
         "progress": bundle_jobs.progress(newest) if newest and newest.is_in_progress else {},
         "stamp": _stamp(newest, made),
     }
-    return render(request, "exports/bundle.html", shown)
+    return render(request, "exports/bundle.html", context)
 
 
 def _stamp(newest: Bundle | None, made: Bundle | None) -> str:

@@ -41,11 +41,11 @@ PER_PAGE = 60
 def bases(request: HttpRequest) -> HttpResponse:
     found = bases_of(request.user).annotate(newest=Max("versions__number"))
     shipped = KnowledgeBase.objects.filter(owner=None, name=services.OPEN_KNOWLEDGE)
-    shown = {
+    context = {
         "bases": found.select_related("owner").prefetch_related("versions").order_by("title", "pk"),
         "may_load_shipped": not shipped.exists(),
     }
-    return render(request, "knowledge/bases.html", shown)
+    return render(request, "knowledge/bases.html", context)
 
 
 @require_POST
@@ -65,13 +65,13 @@ def _show(request: HttpRequest, pk: int, form: SharingForm | None = None) -> Htt
     named = ", ".join(base.shared_with.order_by("username").values_list("username", flat=True))
     now = {"open_to_all": base.open_to_all, "shared_with": named}
     may_edit = editable_bases(request.user).filter(pk=pk).exists()
-    shown = {
+    context = {
         "base": base,
         "versions": base.versions.all(),
         "may_edit": may_edit,
         "form": (form or SharingForm(initial=now)) if may_edit else None,
     }
-    return render(request, "knowledge/base.html", shown, status=422 if form else 200)
+    return render(request, "knowledge/base.html", context, status=422 if form else 200)
 
 
 @require_POST
@@ -151,7 +151,7 @@ def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     found = _version(request, pk, number)
     topic, text = request.GET.get("topic", "")[:60], request.GET.get("text", "")[:100].strip()
     entities = find_entities(found, topic=topic, text=text)
-    shown = {
+    context = {
         "version": found,
         "base": found.base,
         "topics": topics(found),
@@ -161,7 +161,7 @@ def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         "articles": Paginator(found.articles.all(), PER_PAGE).get_page(request.GET.get("articles")),
         "names": dict(found.entities.values_list("number", "name")),
     }
-    return render(request, "knowledge/version.html", shown)
+    return render(request, "knowledge/version.html", context)
 
 
 @require_GET
@@ -169,8 +169,8 @@ def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
 def entity(request: HttpRequest, pk: int, number: int, entity: int) -> HttpResponse:
     found = _version(request, pk, number)
     one = get_object_or_404(found.entities, number=entity)
-    shown = {"version": found, "base": found.base, "entity": one, "articles": articles_about(one)}
-    return render(request, "knowledge/entity.html", shown)
+    context = {"version": found, "base": found.base, "entity": one, "articles": articles_about(one)}
+    return render(request, "knowledge/entity.html", context)
 
 
 @require_GET
@@ -187,7 +187,7 @@ def article(request: HttpRequest, pk: int, number: int, article: int) -> HttpRes
     except TooLittleKnownError as error:
         first, second, why_not = [], [], str(error)
     names = {known.name: n for known, n in zip(to_read.entities, one.named, strict=True)}
-    shown = {
+    context = {
         "version": found,
         "base": found.base,
         "article": one,
@@ -198,7 +198,7 @@ def article(request: HttpRequest, pk: int, number: int, article: int) -> HttpRes
         "configurations": list(Configuration),
         "seed": seed,
     }
-    return render(request, "knowledge/article.html", shown)
+    return render(request, "knowledge/article.html", context)
 
 
 @require_GET

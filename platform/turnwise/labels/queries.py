@@ -145,8 +145,11 @@ def withdrawal_of(user: User | AnonymousUser, public_id: UUID) -> Withdrawal | N
 
 
 def turns_with_labels(dialogue: Dialogue) -> QuerySet[Turn]:
+    """Turns in order, with their labels, and with the versions of each reply where there can be several."""
     labels = _counted_labels(dialogue).select_related("rater")
-    return dialogue.turn_set.order_by("position").prefetch_related(Prefetch("labels", queryset=labels))
+    turns = dialogue.turn_set.order_by("position")
+    versions = ["versions"] if dialogue.study.max_reply_versions > 1 else []
+    return turns.prefetch_related(Prefetch("labels", queryset=labels), *versions)
 
 
 def operators_of(dialogue: Dialogue) -> dict[int, str]:

@@ -10,12 +10,14 @@ from evaluation.questions import Answer, AnswersError, QuestionSet
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.queries import progress_of
 from turnwise.dialogues.reading_material import hidden_sections
+from turnwise.dialogues.reply_versions import kept_version
 from turnwise.dialogues.seat_context import SeatContext
 from turnwise.live.batches import BatchedStep
 from turnwise.live.database import in_database
 from turnwise.live.frames import RefusedError
 from turnwise.questions.question_sets import describe_answers_error, question_set_async
 from turnwise.studies.asks import About
+from turnwise.studies.models import MOST_REPLY_VERSIONS
 
 # Longest time stored; a page that was left open for days says nothing about reading.
 LONGEST_MS = 24 * 3600 * 1000
@@ -55,6 +57,7 @@ RECORD = BatchedStep(
         "dialogue": "bigint", "seat": "integer", "position": "integer", "ask_number": "integer",
         "is_own": "boolean", "rater": "bigint", "party": "text", "ask": "bigint", "question_set": "text",
         "answers": "jsonb", "shown_ms": "integer", "answer_ms": "integer",
+        "reply": "integer",
     },
 )  # fmt: skip
 
@@ -66,6 +69,7 @@ async def record(
     answers: Mapping[str, object],
     ask: int = 0,
     timing: Timing = NO_TIMING,
+    reply_version: int | None = None,
 ) -> tuple[dict[str, Answer], Progress]:
     """Save or change the label of a chatter or partner. Safe to repeat.
 
@@ -75,11 +79,14 @@ async def record(
         answers: answers by question key.
         ask: number of the ask in the conversation.
         timing: times that the page measured.
+        reply_version: number of the judged reply among those to the same message; None: it is the only one.
 
     Raises:
-        RefusedError: the conversation has ended, there is no such turn or ask, or the answers do not fit
-            the question set; nothing was saved.
+        RefusedError: the conversation has ended, there is no such turn or ask, another version of the reply
+            is kept, or the answers do not fit the question set; nothing was saved.
     """
+    if reply_version is not None and not 1 <= reply_version <= MOST_REPLY_VERSIONS:
+        raise RefusedError("malformed")
     asked = seat.ask(ask)
     if asked is None or (position is None) != (asked.about == About.DIALOGUE):
         raise RefusedError("no_such_ask")
@@ -98,10 +105,11 @@ async def record(
             ask=asked.pk,
             question_set=asked.question_set,
             answers=checked,
+            reply=reply_version,
             **timing._asdict(),
         )
     if row is None:
-        raise await in_database(_why_not, seat, position)
+        raise await in_database(_why_not, seat, position, reply_version)
     turns, due_0, due_1 = row
     return checked, seat.progress(turns=turns, due_0=due_0, due_1=due_1)
 
@@ -122,8 +130,10 @@ def _refuse_hidden(answers: Mapping[str, Answer], hidden: frozenset[str]) -> Non
         raise RefusedError("not_shown", f"You were not shown {named[0]}. Choose among the texts beside you.")
 
 
-def _why_not(seat: SeatContext, position: int | None) -> RefusedError:
+def _why_not(seat: SeatContext, position: int | None, reply_version: int | None) -> RefusedError:
     progress = progress_of(seat)
     if progress.ended or position is None:
         return RefusedError("ended")
+    if reply_version not in (None, kept_version(seat, position)):
+        return RefusedError("other_reply")
     return RefusedError("not_to_label" if 0 <= position < progress.turns else "unknown_turn")

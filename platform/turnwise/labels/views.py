@@ -135,7 +135,7 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
     found = (
         explorer.find_dialogues(study, form.by, after=_page_start(request)) if is_valid else DialoguePage()
     )
-    shown = {
+    context = {
         "study": study,
         "form": form,
         "found": found,
@@ -146,7 +146,7 @@ def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
         "may_change": works_on_it,
         "withdrawals": Withdrawal.objects.filter(participation__study=study),
     }
-    return render(request, "labels/dialogues.html", shown, status=200 if is_valid else 422)
+    return render(request, "labels/dialogues.html", context, status=200 if is_valid else 422)
 
 
 def _page_start(request: HttpRequest) -> UUID | None:
@@ -248,6 +248,7 @@ def _turn_row(dialogue: Dialogue, turn: Turn, speaker: Seat, faults: list[str]) 
         "is_to_be_labelled": not is_self_play,
         "latency_ms": turn.latency_ms,
         "how": turn.how,
+        "versions": list(turn.versions.all()) if dialogue.study.max_reply_versions > 1 else [],
         "answers": answers,
         "readers": readers,
         "faults": faults,

@@ -126,6 +126,16 @@ REFUSALS: dict[str, str | Promise] = {
     "reply_due": gettext_lazy(
         "The chatbot still has to answer. Wait for its reply, or try again if it failed."
     ),
+    "other_reply": gettext_lazy(
+        "Another reply to this message is chosen now, in another tab. Read it, then answer."
+    ),
+    "may_not_choose": gettext_lazy(
+        "You have judged this reply or written on, so it stays. Your work so far is safe."
+    ),
+    "no_more_replies": gettext_lazy("There are no more replies to this message. Choose one of them."),
+    "no_other_reply": gettext_lazy(
+        "The chatbot could not give another reply. The one before stays, and this does not affect your pay."
+    ),
     "may_not_give_up": gettext_lazy("Please let the chatbot try again first."),
 }
 

@@ -16,7 +16,7 @@ from markdown_it.token import Token
 
 from turnwise.live.rendering import formulas
 from turnwise.live.rendering.highlighting import highlighted
-from turnwise.live.rendering.losses import is_complete, shown_in
+from turnwise.live.rendering.losses import is_complete, visible_text
 from turnwise.live.rendering.recent import Recent
 from turnwise.live.rendering.syntax import add_syntax
 
@@ -157,7 +157,7 @@ def _takes_long(text: str) -> bool:
 
 
 def _is_seen(clean: str) -> bool:
-    return "<hr>" in clean or bool(shown_in(clean).strip())
+    return "<hr>" in clean or bool(visible_text(clean).strip())
 
 
 def as_written(text: str) -> SafeString:

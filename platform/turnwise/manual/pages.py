@@ -15,9 +15,10 @@ from django.utils.translation import gettext_lazy as _
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from turnwise.live.locations import RESOURCES
 from turnwise.live.markdown import ready
 
-ROOT = Path(__file__).parents[3]
+ROOT = RESOURCES
 PICTURES = ROOT / "docs" / "images"
 
 # In the order in which somebody with a study to run would read. By the file's name below docs/, or its path.
@@ -46,11 +47,11 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     ),
     "results": (
         _("Results"),
-        ("statistics", "comparisons", "imports", "exports", "evaluation/data/README.md", "api"),
+        ("statistics", "assisted", "comparisons", "imports", "exports", "evaluation/data/README.md", "api"),
     ),
     "running": (
         _("Running Turnwise"),
-        ("deploy", "settings", "security", "reliability", "performance"),
+        ("install", "deploy", "settings", "security", "reliability", "performance"),
     ),
     "making": (
         _("How it is made"),

@@ -9,13 +9,13 @@ from turnwise.manual import pages
 def index(request: HttpRequest) -> HttpResponse:
     """Contents of the manual, or passages with all the words of `find`."""
     words = request.GET.get("find", "")[: pages.LONGEST_SEARCH].strip()
-    shown = {
+    context = {
         "sections": pages.sections(),
         "words": words,
         "found": pages.find(words),
         "most": pages.MOST_FOUND,
     }
-    return render(request, "manual/index.html", shown)
+    return render(request, "manual/index.html", context)
 
 
 @require_GET

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.utils import timezone
 
+from turnwise.bots.budgets import OVER_BUDGET
 from turnwise.bots.hosting import presence
 from turnwise.bots.queries import WORDS
 from turnwise.crowd.places.reservation import HOLD
@@ -42,6 +43,7 @@ class BotNow:
     title: str
     state: str
     answers: bool
+    is_over_budget: bool
     finished: int
     open: int
     target: int
@@ -161,6 +163,7 @@ def _bots(study: Study, now: datetime) -> list[BotNow]:
             bot.title,
             WORDS.get(state := states.get(bot.name, "off"), state),
             state == "ready",
+            state == OVER_BUDGET,
             each.finished,
             each.open,
             each.target,

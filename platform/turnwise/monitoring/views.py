@@ -5,6 +5,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from turnwise.bots import drift_check
+from turnwise.bots.budgets import reached_budgets
 from turnwise.bots.models import Bot
 from turnwise.crowd.places import pilot
 from turnwise.crowd.running.pausing import running_state
@@ -22,12 +23,14 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
     if not isinstance(task, WorkerTask):
         return redirect(study)
     seen = monitored(study)
-    shown = {
+    over_budget = [bot.name for bot in seen.bots if bot.is_over_budget]
+    context = {
         "study": study,
         "monitor": seen,
         "running": running_state(study),
         "pilot": pilot.pilot_progress(study, timezone.now()) if study.pilot_size else None,
         "chats": task.has_conversations,
         "drift": drift_check.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
+        "budgets": reached_budgets(Bot.objects.filter(name__in=over_budget)) if over_budget else [],
     }
-    return render(request, "monitoring/monitor.html", shown)
+    return render(request, "monitoring/monitor.html", context)

@@ -223,10 +223,10 @@ def operate(request: HttpRequest, name: str) -> HttpResponse:
     """The page on which an operator answers in a bot's place."""
     bot = get_object_or_404(operators.operable_bots(request.user), name=name)
     settings = operators.settings_of(bot)
-    shown = {
+    context = {
         "bot": bot,
         "settings": settings,
         "prepared": [(n, text, n if n < 10 else None) for n, text in enumerate(settings.prepared, start=1)],
         "for_script": {"socket": f"/ws/operating/{bot.name}/", "max_chars": MAX_MESSAGE_CHARS},
     }
-    return render(request, "operating/operate.html", shown)
+    return render(request, "operating/operate.html", context)

@@ -84,13 +84,13 @@ def withdraw(request: HttpRequest, participation: Participation) -> HttpResponse
     """Withdraw from the study, after a confirmation."""
     if hasattr(participation, "withdrawal"):
         return redirect(participation.data_link)
-    shown = _page_context(request, participation)
+    context = _page_context(request, participation)
     if request.method != "POST":
-        return render(request, "privacy/withdraw.html", shown, status=403 if shown["late"] else 200)
+        return render(request, "privacy/withdraw.html", context, status=403 if context["late"] else 200)
     if request.POST.get("sure") != "yes":
-        return render(request, "privacy/withdraw.html", shown | {"unsure": True}, status=422)
+        return render(request, "privacy/withdraw.html", context | {"unsure": True}, status=422)
     try:
         withdrawal.withdraw(participation.pk)
     except ValidationError:
-        return render(request, "privacy/withdraw.html", shown, status=403)
+        return render(request, "privacy/withdraw.html", context, status=403)
     return redirect(participation.data_link)

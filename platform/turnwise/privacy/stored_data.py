@@ -179,10 +179,19 @@ def _conversation(seat: Seat) -> dict[str, Any]:
                 "text": turn.text,
                 "at": _time(turn.created_at),
                 **_typing(turn, seat),
+                **_other_replies(turn),
             }
-            for turn in dialogue.turn_set.select_related("typing").order_by("position")
+            for turn in dialogue.turn_set.select_related("typing")
+            .prefetch_related("versions")
+            .order_by("position")
         ],
     }
+
+
+def _other_replies(turn: Turn) -> dict[str, list[str]]:
+    """Replies to the same message that the participant saw and did not keep."""
+    others = [version.text for version in turn.versions.all() if not version.is_kept]
+    return {"other_replies": others} if others else {}
 
 
 def _typing(turn: Turn, seat: Seat) -> dict[str, int]:

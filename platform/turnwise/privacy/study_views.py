@@ -64,7 +64,7 @@ def find_participations(user: User | AnonymousUser, sought: str) -> QuerySet[Par
 def overview(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     people = Participation.objects.filter(study=study)
-    shown = {
+    context = {
         "study": study,
         "people": people.count(),
         "erased": people.filter(erased_at__isnull=False).count(),
@@ -73,7 +73,7 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
             "participation__assignment", "by"
         ),
     }
-    return render(request, "privacy/overview.html", shown)
+    return render(request, "privacy/overview.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -128,7 +128,7 @@ def texts(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     if too_often(request, "texts", rate="30/m", key="user"):
         return too_many(request)
-    shown = {
+    context = {
         "study": study,
         "looked": review_texts(study, after=_whole_number(request.GET.get("after", ""))),
         "redacted": Redaction.objects.filter(study=study, undone_at=None).select_related("by"),
@@ -137,7 +137,7 @@ def texts(request: HttpRequest, pk: int) -> HttpResponse:
         ),
         "review": redaction.last_review(study),
     }
-    return render(request, "privacy/texts.html", shown)
+    return render(request, "privacy/texts.html", context)
 
 
 @require_POST

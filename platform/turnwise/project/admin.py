@@ -11,7 +11,7 @@ from django.contrib.admin import site
 from turnwise.acceptance.models import Decision, Limits
 from turnwise.accounts.admin import NeverDeleted, ViewOnly
 from turnwise.audits.models import Audit, AuditedReply
-from turnwise.bots.models import BotPrice
+from turnwise.bots.models import BotBudget, BotPrice, BotUsage
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
 from turnwise.labels.models import Label, Pair
@@ -33,6 +33,12 @@ site.register(
     BotPrice,
     ViewOnlyAdmin,
     list_display=("bot", "valid_from", "currency", "prompt", "cached", "completion"),
+)
+site.register(BotBudget, ViewOnlyAdmin, list_display=("bot", "amount", "currency", "reached_in"))
+site.register(
+    BotUsage,
+    ViewOnlyAdmin,
+    list_display=("bot", "day", "replies", "unknown", "prompt", "cached", "completion"),
 )
 
 # Versioned sets

@@ -14,6 +14,7 @@ from django.db import ProgrammingError, connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.loader import MigrationLoader
 
+from turnwise.live.locations import install_command
 from turnwise.live.sql import files_of
 from turnwise.project.supervision.database_role import grant_application
 from turnwise.project.supervision.embedded import POSTGRESQL_VERSION, postgresql_binaries
@@ -22,8 +23,8 @@ from turnwise.project.supervision.processes import StartError
 # All of ours is in this schema; PostgreSQL makes an empty database with it.
 _SCHEMA = "public"
 _CURE = (
-    "Run pip install '.[deploy]', which brings PostgreSQL's programs, or install those of the server's "
-    f"version or later: on Debian, apt-get install postgresql-client-{POSTGRESQL_VERSION}."
+    f"Run {install_command('postgres')}, which brings PostgreSQL's programs, or install those of the "
+    f"server's version or later: on Debian, apt-get install postgresql-client-{POSTGRESQL_VERSION}."
 )
 
 
@@ -167,7 +168,7 @@ def migrate_and_check() -> None:
         AnotherVersionError: the schema differs from that of this version.
     """
     _refuse_all_but_unicode()
-    _raise_if_different(_unknown_migration())
+    _raise_if_different(unknown_migration())
     try:
         call_command("migrate", interactive=False, verbosity=0)
     except (ProgrammingError, InconsistentMigrationHistory) as error:
@@ -194,7 +195,8 @@ def _raise_if_different(difference: str) -> None:
         raise AnotherVersionError(difference)
 
 
-def _unknown_migration() -> str:
+def unknown_migration() -> str:
+    """Description of an applied migration that this version does not have; "" if there is none."""
     loader = MigrationLoader(connection)
     ours = {config.label for config in apps.get_app_configs()}
     unknown = sorted(

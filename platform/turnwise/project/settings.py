@@ -6,12 +6,13 @@ meaning in docs/settings.md (a test compares the two).
 
 import json
 import os
-from pathlib import Path
 
 import dj_database_url
 from csp.constants import NONE, SELF
 
-ROOT = Path(__file__).resolve().parents[3]
+from turnwise.live.locations import RESOURCES, data_folder
+
+ROOT = RESOURCES
 
 
 def _flag(name: str, default: bool) -> bool:
@@ -31,7 +32,7 @@ def _number(name: str, default: float) -> float:
         ) from None
 
 
-VAR = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var").resolve()
+VAR = data_folder()
 
 
 def _embedded(name: str) -> str:
@@ -41,7 +42,7 @@ def _embedded(name: str) -> str:
     """
     try:
         return str(json.loads((VAR / "services.json").read_text())[name])
-    except (FileNotFoundError, KeyError, json.JSONDecodeError):
+    except (OSError, KeyError, json.JSONDecodeError):
         return ""
 
 

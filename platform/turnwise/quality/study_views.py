@@ -94,8 +94,8 @@ def message_templates(request: HttpRequest) -> HttpResponse:
             MessageTemplate.objects.bulk_create([form.save(commit=False)], ignore_conflicts=True)
             messages.success(request, _("The message is saved."))
             return redirect("quality:messages")
-    shown = {"own": own, "form": form}
-    return render(request, "quality/messages.html", shown, status=422 if form.is_bound else 200)
+    context = {"own": own, "form": form}
+    return render(request, "quality/messages.html", context, status=422 if form.is_bound else 200)
 
 
 @require_http_methods(["POST"])

@@ -68,8 +68,8 @@ def _page(
     asks = services.due_questionnaires(participation, moment)
     resume_code = participation.resume_code if moment == Moment.BEFORE_WORK else ""
     more = {"resume_code": resume_code, "error": error}
-    shown = _page_context(participation.study, moment, asks) | more
-    return render(request, "questionnaires/asked.html", shown, status=422 if error else 200)
+    context = _page_context(participation.study, moment, asks) | more
+    return render(request, "questionnaires/asked.html", context, status=422 if error else 200)
 
 
 def _page_context(study: Study, moment: Moment, asks: list[Ask]) -> dict[str, Any]:
@@ -90,5 +90,5 @@ def preview(request: HttpRequest, pk: int, moment: str) -> HttpResponse:
         raise Http404("The study asks people nothing about themselves at that moment.")
     wishes = PreviewOptions.of(request.GET, study)
     with override(catalog_of(wishes.language) or ENGLISH):
-        shown = _page_context(study, MOMENTS[moment], asks) | {"staged": staged(study, moment, wishes)}
-        return render(request, "questionnaires/asked.html", shown)
+        context = _page_context(study, MOMENTS[moment], asks) | {"staged": staged(study, moment, wishes)}
+        return render(request, "questionnaires/asked.html", context)

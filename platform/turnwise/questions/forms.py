@@ -166,5 +166,5 @@ def preview_page(request: HttpRequest, questions: QuestionSet, language: str, ab
         "questions": [question_json(question) for question in spoken.questions],
         "item": sample_item(subject),
     }
-    shown = {"settings": settings, "language": language, "is_pair": subject is Subject.PAIR}
-    return render(request, "questions/as_worker.html", shown)
+    context = {"settings": settings, "language": language, "is_pair": subject is Subject.PAIR}
+    return render(request, "questions/as_worker.html", context)

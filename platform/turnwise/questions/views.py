@@ -30,13 +30,13 @@ def sets(request: HttpRequest) -> HttpResponse:
     archived = request.GET.get("show") == "archived"
     mine = sets_of(request.user)
     found = newest_of(mine.filter(archived_at__isnull=not archived))
-    shown = {
+    context = {
         "own": [(each, question_set(each.key)) for each in found],
         "shipped": QUESTION_SETS.values(),
         "is_archived": archived,
         "archived": mine.exclude(archived_at=None).count(),
     }
-    return render(request, "questions/sets.html", shown)
+    return render(request, "questions/sets.html", context)
 
 
 @require_GET
@@ -45,13 +45,13 @@ def researcher_set(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(sets_of(request.user), name=name)
     newest = found.versions.first()
     assert newest
-    shown = {
+    context = {
         "set": found,
         "versions": found.versions.select_related("made_by"),
         "may_edit": editable_sets(request.user).filter(pk=found.pk).exists(),
         **_set_context(newest.key),
     }
-    return render(request, "questions/set.html", shown)
+    return render(request, "questions/set.html", context)
 
 
 @require_GET
@@ -61,8 +61,8 @@ def questions(request: HttpRequest, key: str) -> HttpResponse:
     _refuse_unreadable(request, key)
     version = SetVersion.objects.filter(key=key).select_related("own_set", "made_by").first()
     is_listed = version is not None and sets_of(request.user).filter(pk=version.own_set_id).exists()
-    shown = {"version": version, "is_listed": is_listed, **_set_context(key)}
-    return render(request, "questions/questions.html", shown)
+    context = {"version": version, "is_listed": is_listed, **_set_context(key)}
+    return render(request, "questions/questions.html", context)
 
 
 def _refuse_unreadable(request: HttpRequest, key: str) -> None:
@@ -183,14 +183,14 @@ def _editor(
     seen: int | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    shown = {
+    context = {
         "editor": editor,
         "set": found,
         "seen": seen,
         "subjects": forms.subjects_of(editor.draft.subjects),
         "is_partial": of is not None and not can_be_edited(of),
     }
-    return render(request, "questions/editor.html", shown, status=status)
+    return render(request, "questions/editor.html", context, status=status)
 
 
 # --- JSON -------------------------------------------------------------------------------------------

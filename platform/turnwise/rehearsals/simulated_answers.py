@@ -1,4 +1,4 @@
-"""What simulated workers can answer, with the chance of each answer, and what they write. Pure."""
+"""Answers and texts of simulated workers, with the chance of each answer. Pure functions."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -120,22 +120,22 @@ def always_first(share: Share) -> Share:
     return tuple(float(each == index) for each in range(len(share)))
 
 
-def limit_to_choices(questions: QuestionSet, state: State, shown: VisibleChoices) -> State:
-    """Remove answers with choices that are not shown; the others keep their proportions."""
+def limit_to_choices(questions: QuestionSet, state: State, visible: VisibleChoices) -> State:
+    """Remove answers with choices that are not on the page; the others keep their proportions."""
     return tuple(
-        _limit_to_choices(question, share, shown.get(question.key))
+        _limit_to_choices(question, share, visible.get(question.key))
         for question, share in zip(questions.questions, state, strict=True)
     )
 
 
-def _limit_to_choices(question: Question, share: Share, shown: Collection[Answer] | None) -> Share:
-    if question.kind is not Kind.SEVERAL or shown is None:
+def _limit_to_choices(question: Question, share: Share, visible: Collection[Answer] | None) -> Share:
+    if question.kind is not Kind.SEVERAL or visible is None:
         return share
-    kept = [
-        chance if all(each in shown for each in (answer if isinstance(answer, list) else ())) else 0.0
+    chances = [
+        chance if all(each in visible for each in (answer if isinstance(answer, list) else ())) else 0.0
         for answer, chance in zip(possible_answers(question), share, strict=True)
     ]
-    return tuple(chance / sum(kept) for chance in kept)
+    return tuple(chance / sum(chances) for chance in chances)
 
 
 @cache
@@ -167,11 +167,11 @@ def chances_for_truth(questions: QuestionSet, truth: Mapping[str, Answer], right
 
 
 def _chances_for_truth(question: Question, truth: Answer | None, right: float) -> Share:
-    given = possible_answers(question)
-    if len(given) == 1:
+    answers = possible_answers(question)
+    if len(answers) == 1:
         return (1.0,)
-    others = (1 - right) / (len(given) - 1)
-    hits = [is_same(answer, truth) for answer in given]
+    others = (1 - right) / (len(answers) - 1)
+    hits = [is_same(answer, truth) for answer in answers]
     if not any(hits):  # the truth has no answer here, so a worker who gets the question guesses
-        return uniform_share((1.0,) * len(given))
+        return uniform_share((1.0,) * len(answers))
     return tuple(right if hit else others for hit in hits)

@@ -34,7 +34,7 @@ def rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
     attempt = Attempt.objects.filter(study=study).first()
     attempt = run.refresh_attempt(attempt) if attempt else None
     copy = Study.objects.filter(rehearsal_of=study).select_related("outcome").first()
-    shown = {
+    context = {
         "study": study,
         "attempt": attempt,
         "stamp": _stamp(attempt),
@@ -47,7 +47,7 @@ def rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
         "most": run.MOST_WORKERS,
         "bots_answer": bots_of(study).exists(),
     }
-    return render(request, "rehearsals/rehearsal.html", shown)
+    return render(request, "rehearsals/rehearsal.html", context)
 
 
 def _stamp(attempt: Attempt | None) -> str:

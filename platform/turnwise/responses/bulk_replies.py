@@ -21,6 +21,7 @@ from chatbots.errors import (
     CircuitOpenError,
 )
 from turnwise.bots.hosting import client
+from turnwise.bots.hosting.spending import BudgetReachedError
 from turnwise.live.jobs import describe_failure
 
 log = logging.getLogger(__name__)
@@ -83,7 +84,13 @@ class Trouble:
     detail: str
 
 
-_KINDS = {CircuitOpenError: "resting", BotBusyError: "busy", BotLateError: "late", BotSilentError: "silent"}
+_KINDS: dict[type[ChatbotError], str] = {
+    BudgetReachedError: "resting",
+    CircuitOpenError: "resting",
+    BotBusyError: "busy",
+    BotLateError: "late",
+    BotSilentError: "silent",
+}
 
 
 async def ask_bot(bot_id: int, context: Context) -> client.Reply | Trouble:

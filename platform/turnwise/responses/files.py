@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 GENERATION_COLUMNS = tuple(column.name for column in GENERATION)
-ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv"}
+ENDINGS = {"jsonl": "jsonl", "ndjson": "jsonl", "csv": "csv", "xlsx": "xlsx"}
 # Exported columns that are not imported.
-_EXPORTED = {
+EXPORTED = {
     "system", "source", "category", "context_turns", "latency_ms", "seed", "created_at",
     *GENERATION_COLUMNS, "pilot",
 }  # fmt: skip
@@ -71,11 +71,11 @@ def parse(
             continue
         if str(row.fields.get("pilot", "")).lower() == "true":
             continue  # responses of a pilot are not imported
-        _take(parsed, row, keys)
-        for name in row.fields.keys() - _FIELDS - _EXPORTED:
+        take(parsed, row, keys)
+        for name in row.fields.keys() - _FIELDS - EXPORTED:
             unknown.setdefault(name, row.line)
-    parsed.problems += _lacking(parsed, keys)
-    parsed.notes += _wrong_languages(parsed, keys, languages or {})
+    parsed.problems += lacking(parsed, keys)
+    parsed.notes += wrong_languages(parsed, keys, languages or {})
     parsed.notes += [
         Finding(line, f"The field “{name[:40]}” is not known and is left out.")
         for name, line in sorted(unknown.items())[:20]
@@ -83,7 +83,7 @@ def parse(
     return parsed
 
 
-def _wrong_languages(
+def wrong_languages(
     parsed: Parsed, keys: Mapping[str, int], languages: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Notes about responses whose script contradicts the language of their context."""
@@ -102,7 +102,8 @@ def _wrong_languages(
         )
 
 
-def _take(parsed: Parsed, row: Row, keys: Mapping[str, int]) -> None:
+def take(parsed: Parsed, row: Row, keys: Mapping[str, int]) -> None:
+    """Add a row's response to those of its system, or its problems."""
     problems = _problems(row.fields, keys)
     if not problems:
         which = keys[str(row.fields["context"]).strip()], _repetition(row.fields.get("repetition"))
@@ -140,17 +141,17 @@ def _repetition(value: object) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
 
 
-def _lacking(parsed: Parsed, keys: Mapping[str, int]) -> Iterator[Finding]:
+def lacking(parsed: Parsed, keys: Mapping[str, int]) -> Iterator[Finding]:
     """Problems: contexts without a response, by repetition. A system's score needs all of them."""
     if not parsed.responses:
         return
     last = max(parsed.lines.values())
     for repetition in range(1, parsed.repetitions + 1):
-        lacking = [key for key, pk in keys.items() if (pk, repetition) not in parsed.responses]
-        if lacking:
-            named = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
+        missing = [key for key, pk in keys.items() if (pk, repetition) not in parsed.responses]
+        if missing:
+            named = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
             yield Finding(
-                last, f"Repetition {repetition} lacks {len(lacking):,} of {len(keys):,} contexts: {named}"
+                last, f"Repetition {repetition} lacks {len(missing):,} of {len(keys):,} contexts: {named}"
             )
 
 
@@ -202,10 +203,10 @@ def parse_in_subprocess(
     """Parse a file in another process; a timeout is the file's only problem."""
     given = {"text": text, "keys": dict(keys), "languages": dict(languages)}
     parsed = run_reader("turnwise.responses.files", [ending], given)
-    return _as_json(Parsed(problems=[timeout_finding()])) if parsed is None else parsed
+    return as_json(Parsed(problems=[timeout_finding()])) if parsed is None else parsed
 
 
-def _as_json(parsed: Parsed) -> ParsedJSON:
+def as_json(parsed: Parsed) -> ParsedJSON:
     """The parsed file in values that JSON can hold; its keys cannot be two numbers."""
     responses = [(*which, text, parsed.lines[which]) for which, text in parsed.responses.items()]
     return {
@@ -232,7 +233,7 @@ def main() -> None:
     settings.configure(USE_I18N=False)  # no app is needed, and these pages are in English
     given = json.load(sys.stdin)
     found = parse(given["text"], sys.argv[1], given["keys"], given["languages"])
-    json.dump(_as_json(found), sys.stdout)
+    json.dump(as_json(found), sys.stdout)
 
 
 if __name__ == "__main__":

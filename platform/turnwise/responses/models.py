@@ -178,7 +178,7 @@ class Response(models.Model):
 
     @property
     def how(self) -> Generation:
-        """How the response came about, in its typed form."""
+        """Typed record of how the response was generated."""
         return Generation.from_json(self.generation)
 
 

@@ -1,6 +1,7 @@
 """Pages of runs: list, start, progress, cancel, retry, upload and download."""
 
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -11,6 +12,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,6 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
+from typing_extensions import override
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import limit_file_reading, reads_a_file, too_many, too_often
@@ -29,11 +32,13 @@ from turnwise.contexts import upload_previews
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import versions_of
 from turnwise.contexts.tables import FileRefusedError, decoded
+from turnwise.contexts.workbook_uploads import text_of_workbook
 from turnwise.crowd.redaction import redactor_of
 from turnwise.live.jobs import send_or_warn
-from turnwise.responses import files, services, tasks
+from turnwise.responses import files, model_files, services, tasks
 from turnwise.responses.bot_jobs import AT_WORK, MOST_ATTEMPTS
 from turnwise.responses.files import ENDINGS
+from turnwise.responses.model_files import names_models
 from turnwise.responses.models import ResponseRun
 from turnwise.responses.queries import progress, real_runs_of, runs_of
 from turnwise.responses.services import MOST_REPETITIONS
@@ -80,13 +85,19 @@ class ResponseFileForm(forms.Form):
     """A file of responses by a system that cannot run here."""
 
     system = forms.CharField(
-        label=_("System"), max_length=120, help_text=_("What reports call it, such as Cleverbot 2019.")
+        label=_("System"),
+        max_length=120,
+        required=False,
+        help_text=_(
+            "What reports call it, such as Cleverbot 2019. Empty: the file names its models, in a column "
+            "model or with a column for each."
+        ),
     )
     file = forms.FileField(
         label=_("File"),
         help_text=_(
-            "CSV or JSON Lines, in UTF-8, with the fields context (its id), response and, for several "
-            "responses to each context, repetition from 1."
+            "CSV, Excel or JSON Lines with the fields context (its id) or prompt (its text), response and, "
+            "for several responses to each context, repetition from 1."
         ),
     )
 
@@ -108,15 +119,25 @@ class ResponseFileForm(forms.Form):
             "Leave out all columns but context, repetition and response, or some of the repetitions."
         )
         try:
+            if ending == "xlsx":
+                return {"text": text_of_workbook(upload.read()), "origin": name, "ending": "jsonl"}
             return {"text": decoded(upload.read(), too_large=too_large), "origin": name, "ending": ending}
         except FileRefusedError as error:
             raise ValidationError(str(error)) from None
+
+    @override
+    def clean(self) -> dict[str, Any] | None:
+        """Ask for the system if the file names no models."""
+        file = self.cleaned_data.get("file")
+        if file and not self.cleaned_data.get("system") and not names_models(file["text"], file["ending"]):
+            self.add_error("system", gettext("Name the system: the file has no column “model”."))
+        return self.cleaned_data
 
 
 PER_PAGE = 50
 SHOWN = 50  # findings of a preview, faults of a run
 
-_UPLOAD_KIND = f"responses {files.SHAPE}"
+_UPLOAD_KIND = f"responses of models {files.SHAPE}"
 _FORMATS = {
     "jsonl": (files.jsonl_lines, "application/jsonl"),
     "csv": (files.csv_lines, "text/csv; charset=utf-8"),
@@ -222,18 +243,25 @@ def upload(request: AuthenticatedHttpRequest) -> HttpResponse:
 @reads_a_file
 def _read(request: AuthenticatedHttpRequest, chosen: Mapping[str, Any]) -> HttpResponse:
     file, version = chosen["file"], chosen["context_version"]
-    contexts = list(version.contexts.values_list("key", "pk", "language"))
-    keys = {key: pk for key, pk, _language in contexts}
-    languages = {key: language for key, _pk, language in contexts}
-    stored = {
-        "version": version.pk,
-        "system": chosen["system"],
-        "origin": file["origin"],
-        "parsed": files.parse_in_subprocess(file["text"], file["ending"], keys, languages),
-    }
+    contexts = list(version.contexts.values_list("key", "pk", "language", "turns"))
+    keys = {key: pk for key, pk, *_ in contexts}
+    languages = {key: language for key, _pk, language, _turns in contexts}
+    text, ending, system = file["text"], file["ending"], chosen["system"]
+    if system:
+        parsed = {"models": {system: files.parse_in_subprocess(text, ending, keys, languages)}, "rest": []}
+    else:
+        parsed = model_files.parse_in_subprocess(text, ending, keys, _prompts(contexts), languages)
+    stored = {"version": version.pk, "origin": file["origin"], "parsed": parsed}
     return redirect(
         "responses:preview", token=upload_previews.store_upload(request.user.pk, stored, of=_UPLOAD_KIND)
     )
+
+
+def _prompts(contexts: list[tuple[str, int, str, list[str]]]) -> dict[str, str]:
+    """Keys of contexts of one turn by its text, without texts of several contexts."""
+    texts = [(turns[0].strip(), key) for key, _pk, _language, turns in contexts if len(turns) == 1]
+    counts = Counter(text for text, _ in texts)
+    return {text: key for text, key in texts if counts[text] == 1}
 
 
 @login_required
@@ -244,16 +272,19 @@ def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     if uploaded is None:
         return upload_previews.redirect_expired(request, token, "responses:runs")
     version = get_object_or_404(versions_of(request.user), pk=uploaded["version"])
-    parsed = files.parsed_from_json(uploaded["parsed"])
+    parsed = model_files.from_json(uploaded["parsed"])
     if request.method == "POST" and parsed.may_be_imported:
         if not upload_previews.delete_upload(request.user.pk, token):  # the button was pressed twice
             return upload_previews.redirect_expired(request, token, "responses:runs")
-        stored = services.store_file(version, parsed.responses, system=uploaded["system"], owner=request.user)
-        upload_previews.record_import(token, stored.get_absolute_url())
-        messages.success(
-            request, gettext("%(n)s responses are imported.") % {"n": f"{len(parsed.responses):,}"}
-        )
-        return redirect(stored)
+        with transaction.atomic():
+            runs = [
+                services.store_file(version, each.responses, system=system, owner=request.user)
+                for system, each in parsed.models.items()
+            ]
+        address = runs[0].get_absolute_url() if len(runs) == 1 else reverse("responses:runs")
+        upload_previews.record_import(token, address)
+        messages.success(request, gettext("%(n)s responses are imported.") % {"n": f"{parsed.responses:,}"})
+        return redirect(address)
     context = {
         "version": version,
         "content": parsed,
@@ -261,7 +292,7 @@ def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
         "problems": parsed.problems[:SHOWN],
         "notes": parsed.notes[:SHOWN],
         "origin": uploaded["origin"],
-        "system": uploaded["system"],
+        "system": ", ".join(parsed.models),
     }
     return render(request, "responses/preview.html", context, status=200 if parsed.may_be_imported else 422)
 

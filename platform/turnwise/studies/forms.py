@@ -100,6 +100,7 @@ class StudyForm(forms.ModelForm[Study]):
             "re_entry_most",
             "reply_display",
             "reply_pace",
+            "max_reply_versions",
         }:
             # A program that leaves the field out gets the default.
             self.fields[name].required = name in self.data

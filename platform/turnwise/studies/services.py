@@ -33,7 +33,8 @@ PROTOCOL_FIELDS = (
     "task", "protocol", "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "practice",
     "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size", "material", "bots_read",
     "re_entry", "re_entry_most", "reply_display", "reply_pace", "may_stop_replies",
-    "max_reply_chars", "max_message_chars", "stores_reasoning",
+    "max_reply_versions", "max_reply_chars", "max_message_chars", "stores_reasoning",
+    "scenario", "persona",
 )  # fmt: skip
 # The ledger holds promises in that currency. The asks are fixed, too: `Study.asks`.
 FIXED_FIELDS = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")
@@ -49,6 +50,11 @@ _NOT_AGAIN = gettext_lazy(
 _OPERATED_AT_ONCE = gettext_lazy(
     "A person answers in place of %(bot)s, and replies of people never grow on the page: that would tell "
     "them from chatbots. Choose “At once, when it is complete”, or leave this bot out."
+)
+
+_OPERATED_ONCE = gettext_lazy(
+    "A person answers in place of %(bot)s and writes each reply once: that would tell them from chatbots. "
+    "Choose 1, or leave this bot out."
 )
 
 # These may change while a form is open; saving it must not reset them.
@@ -188,16 +194,22 @@ def _set_targets(study: Study, targets: Mapping[Bot, int]) -> None:
         left_out.update(target=0)
     for bot, target in targets.items():
         StudyBot.objects.update_or_create(study=study, bot=bot, defaults={"target": target})
-    _refuse_growth_beside_people(study)
+    _refuse_what_operators_cannot_do(study)
 
 
-def _refuse_growth_beside_people(study: Study) -> None:
-    """Refuse replies that grow in a study in which an operator answers in place of a bot."""
-    if study.reply_display == ReplyDisplay.WHEN_DONE:
+def _refuse_what_operators_cannot_do(study: Study) -> None:
+    """Refuse replies that grow or have versions where an operator answers in place of a bot."""
+    unfit = {}
+    if study.reply_display != ReplyDisplay.WHEN_DONE:
+        unfit["reply_display"] = _OPERATED_AT_ONCE
+    if study.max_reply_versions > 1:
+        unfit["max_reply_versions"] = _OPERATED_ONCE
+    if not unfit:
         return
     operated = study.study_bots.filter(bot__adapter=OPERATED, target__gt=0).select_related("bot").first()
     if operated:
-        raise ValidationError({"reply_display": _OPERATED_AT_ONCE % {"bot": operated.bot.title}})
+        title = operated.bot.title
+        raise ValidationError({name: sentence % {"bot": title} for name, sentence in unfit.items()})
 
 
 @transaction.atomic

@@ -62,7 +62,7 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
     way, is_new = request.GET.get("way", ""), study.pk is None
     if request.method == "POST" and page.is_valid() and (saved := _saved(request, page)):
         return redirect(task.first_page(saved, way) if is_new else saved)
-    shown = {
+    context = {
         "study": study if study.pk else None,
         "task": task,
         "tasks": tasks(),
@@ -71,7 +71,7 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
         "way": way if way in task.entry_points else "",
         **page.template_context(),
     }
-    return render(request, page.template, shown, status=200 if request.method == "GET" else 422)
+    return render(request, page.template, context, status=200 if request.method == "GET" else 422)
 
 
 def _saved(request: AuthenticatedHttpRequest, page: EditingPage) -> Study | None:
@@ -129,7 +129,7 @@ def opening(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
             messages.error(request, _check_running_message())
             status = 429
     found = checks(study)
-    shown = {
+    context = {
         "study": study,
         "checks": found,
         "obstacle": obstacle_among(found),
@@ -137,7 +137,7 @@ def opening(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
         "tried": told,
         "none_answers": bool(told) and not any(each.answered for each in told),
     }
-    return render(request, "studies/opening.html", shown, status=status)
+    return render(request, "studies/opening.html", context, status=status)
 
 
 def _check_running_message() -> str:
@@ -227,8 +227,8 @@ def sharing(request: HttpRequest, pk: int) -> HttpResponse:
             messages.success(request, told % {"name": shared.person})
             return redirect("studies:sharing", pk=pk)
     shares = study.shares.select_related("person")
-    shown = {"study": study, "shares": shares, "refused": refused, "name": name, "role": role}
-    return render(request, "studies/sharing.html", shown, status=422 if refused else 200)
+    context = {"study": study, "shares": shares, "refused": refused, "name": name, "role": role}
+    return render(request, "studies/sharing.html", context, status=422 if refused else 200)
 
 
 @login_required
@@ -250,6 +250,6 @@ def tags(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         services.set_tags(study, written.split(","))
     except ValidationError as error:
-        shown = {"study": study, "written": written, "refused": " ".join(error.messages)}
-        return render(request, "studies/tags.html", shown, status=422)
+        context = {"study": study, "written": written, "refused": " ".join(error.messages)}
+        return render(request, "studies/tags.html", context, status=422)
     return redirect(study)

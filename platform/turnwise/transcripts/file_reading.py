@@ -7,19 +7,31 @@ the process needs no Django and is there at once.
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from typing import Any
 
 from evaluation.texts.cleaning import script_of
 from turnwise.live.subprocesses import run_module, shape_of
-from turnwise.transcripts.importers import Checked, Limits, Problem, Rated, Source, checked
+from turnwise.transcripts.importers import (
+    Checked,
+    Limits,
+    Problem,
+    Rated,
+    Source,
+    UnreadableError,
+    checked,
+    turn_table,
+)
 from turnwise.transcripts.importers.formats import Read
 
 _MODULE = "turnwise.transcripts.file_reading"
 _SHOWN_PROBLEMS = 100
 _SHOWN_CONVERSATIONS = 3
-_TUPLES = ("speakers", "texts", "times", "of_turns", "own", "heard", "of_speakers")
+_SHOWN_ROWS = 3
+_TUPLES = ("speakers", "texts", "times", "of_turns", "own", "heard", "of_speakers", "generations")
 
 
 @dataclass(slots=True)
@@ -39,6 +51,12 @@ class Preview:
         problem_count: all of them.
         talkers_judge: whether people who talk judge each other in it, or themselves.
         scripts: how many conversations are mostly in which script, as far as that can be told.
+        empty: turns without text that would be left out.
+        with_system_message: conversations whose system message becomes reading material.
+        tool_messages: calls of tools and their answers, which are kept beside the replies.
+        header: names of a table's columns; empty for other formats.
+        columns: columns of the parts of a turn that are read, by part.
+        rows: the first rows of a table.
     """
 
     conversations: int = 0
@@ -53,6 +71,12 @@ class Preview:
     problem_count: int = 0
     talkers_judge: bool = False
     scripts: dict[str, int] = field(default_factory=dict)
+    empty: int = 0
+    with_system_message: int = 0
+    tool_messages: int = 0
+    header: list[str] = field(default_factory=list)
+    columns: dict[str, str] = field(default_factory=dict)
+    rows: list[list[str]] = field(default_factory=list)
 
     def add(self, found: Checked | Rated | Problem) -> None:
         if isinstance(found, Problem):
@@ -66,6 +90,9 @@ class Preview:
         self.turns += len(found.texts)
         self.labels += found.labels
         self.joined += found.joined
+        self.empty += found.empty
+        self.with_system_message += any(text.key == "system" for texts in found.read for text in texts)
+        self.tool_messages += sum(len(each.get("tools", ())) for each in found.generations)
         if script := script_of(found.texts):
             self.scripts[script] = self.scripts.get(script, 0) + 1
         self.talkers_judge |= found.is_of_raters
@@ -91,16 +118,24 @@ def preview(source: Source, format_key: str, limits: Limits) -> Preview:
     seen = Preview()
     for found in checked(source, format_key, limits):
         seen.add(found)
+    if format_key == turn_table.KEY:
+        with suppress(UnreadableError):  # a problem of the preview already
+            seen.header = turn_table.header_of(source)
+            seen.rows = turn_table.sample_of(source, _SHOWN_ROWS)
+            seen.columns = {**(source.columns or turn_table.guessed_columns(seen.header))}
     return seen
 
 
-def preview_in_subprocess(content: bytes, format_key: str, limits: Limits) -> dict[str, Any]:
+def preview_in_subprocess(
+    content: bytes, format_key: str, limits: Limits, columns: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Preview a file in a subprocess; the JSON is for `preview_from_json`.
 
     Raises:
         subprocess.SubprocessError: it failed or took too long.
     """
-    said = run_module(_MODULE, [format_key, str(limits.conversations), str(limits.turns)], content)
+    arguments = [format_key, str(limits.conversations), str(limits.turns), json.dumps(dict(columns or {}))]
+    said = run_module(_MODULE, arguments, content)
     told: dict[str, Any] = json.loads(said)
     return told
 
@@ -124,9 +159,9 @@ def _conversation(told: dict[str, Any]) -> Checked:
 
 
 def main() -> None:
-    format_key, conversations, turns = sys.argv[1:]
+    format_key, conversations, turns, columns = sys.argv[1:]
     limits = Limits(int(conversations), int(turns))
-    seen = preview(Source(BytesIO(sys.stdin.buffer.read())), format_key, limits)
+    seen = preview(Source(BytesIO(sys.stdin.buffer.read()), json.loads(columns)), format_key, limits)
     # `asdict` makes a Counter of pairs from a Counter.
     json.dump(asdict(seen) | {"speakers": dict(seen.speakers)}, sys.stdout)
 

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
@@ -22,7 +23,7 @@ from turnwise.transcripts import import_progress, importing, undoing
 from turnwise.transcripts import tasks as jobs
 from turnwise.transcripts.file_reading import Preview
 from turnwise.transcripts.import_attempts import attempt
-from turnwise.transcripts.importers import FORMATS
+from turnwise.transcripts.importers import FORMATS, turn_table
 from turnwise.transcripts.importing import ImportRefusedError
 from turnwise.trash.views import offer_undo
 
@@ -91,6 +92,9 @@ def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> 
             seen, error = Preview(), error or str(refused)
         context |= _languages(record, seen, request.POST.get("language"))
         context |= {"seen": seen, "speakers": _speakers(request, record, seen), "first": _first(seen)}
+        context["parts"] = _parts(seen)
+        if not record.format:
+            context["found"] = importing.found_in(record)
     return render(
         request, "transcripts/import.html", context | {"error": error}, status=422 if error else 200
     )
@@ -161,6 +165,42 @@ def set_format(request: HttpRequest, pk: int) -> HttpResponse:
     drafts = imports_of(request.user).filter(imported_at=None, asked_at=None)
     record = get_object_or_404(drafts, pk=pk)
     attempt(request, partial(importing.set_format, record, request.POST.get("format", "")))
+    return redirect("transcripts:import", pk=record.pk)
+
+
+_PART_TITLES = {
+    turn_table.CONVERSATION: _lazy("Conversation"),
+    turn_table.SPEAKER: _lazy("Speaker"),
+    turn_table.TEXT: _lazy("Text"),
+    turn_table.TIME: _lazy("Time"),
+}
+_NO_COLUMN = {
+    turn_table.CONVERSATION: _lazy("None: the whole file is one conversation"),
+    turn_table.TIME: _lazy("None: times are not known"),
+}
+
+
+def _parts(seen: Preview) -> list[dict[str, object]]:
+    """Choices of columns for a table: each part of a turn with the column that it is read from."""
+    return [
+        {
+            "field": f"column-{part}",
+            "title": title,
+            "column": seen.columns.get(part, ""),
+            "none": _NO_COLUMN.get(part, _lazy("Choose one")),
+        }
+        for part, title in _PART_TITLES.items()
+        if seen.header
+    ]
+
+
+@require_POST
+@login_required
+def set_columns(request: HttpRequest, pk: int) -> HttpResponse:
+    drafts = imports_of(request.user).filter(imported_at=None, asked_at=None)
+    record = get_object_or_404(drafts, pk=pk)
+    chosen = {part: request.POST.get(f"column-{part}", "")[:500] for part in turn_table.PARTS}
+    importing.set_columns(record, chosen)
     return redirect("transcripts:import", pk=record.pk)
 
 

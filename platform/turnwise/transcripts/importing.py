@@ -3,11 +3,12 @@
 import hashlib
 import logging
 import re
+import zlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from io import BytesIO
 from subprocess import SubprocessError
-from typing import IO, BinaryIO
+from typing import IO
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,24 +16,31 @@ from django.utils.translation import gettext as _
 
 from evaluation.texts.cleaning import may_be_in, script_title
 from turnwise.accounts.models import User
+from turnwise.contexts.packed_files import PackedFileError
 from turnwise.dialogues.models import TranscriptImport, packed
 from turnwise.live.caching import cache_key, cached
 from turnwise.live.frames import why_not_text
 from turnwise.live.subprocesses import TIMEOUT_SECONDS
 from turnwise.studies.models import Study
 from turnwise.transcripts import import_progress, outside_ratings
+from turnwise.transcripts.file_guessing import HEAD, Found, described, format_in_subprocess, format_of
 from turnwise.transcripts.file_reading import SHAPE, Preview, preview_from_json, preview_in_subprocess
-from turnwise.transcripts.importers import FORMATS, Limits, guessed
+from turnwise.transcripts.importers import FORMATS, Limits
+from turnwise.transcripts.importers.turn_table import PARTS
 
 log = logging.getLogger(__name__)
 
 # The largest file of the published datasets that can be read (Topical-Chat's train.json) has 46 MB.
 MAX_UPLOAD = 60 * 1024 * 1024  # bytes
-ON_PAGE = Limits(conversations=20_000, turns=500_000)
+ON_PAGE = Limits(conversations=100_000, turns=1_000_000)
 
 OTHER = "other"  # value of the choice "a language that the study does not have"
-_HEAD = 8192  # bytes, by which a format is guessed
-_PERSON = re.compile(r"(human|user|person|worker|volunteer|agent_|you|me|我|用户)[\s_]*\d*", re.IGNORECASE)
+_PACKED = (b"PK\x03\x04", b"PAR1")
+_PERSON = re.compile(
+    r"(human|user|people|person|worker|volunteer|prompter|customer|client|patient|student|agent_|you|me|我|用户)"
+    r"[\s_]*\d*",
+    re.IGNORECASE,
+)
 
 
 class ImportRefusedError(Exception):
@@ -64,6 +72,10 @@ def upload(
         ImportRefusedError: it is empty, too large, or no text that could be read in any format.
     """
     content = file.read(MAX_UPLOAD + 1)
+    if beside is not None and content.startswith(_PACKED):
+        raise ImportRefusedError(
+            _("Reading sets go with a JSON file of conversations, and “%(name)s” is packed.") % {"name": name}
+        )
     if not content.strip():
         raise ImportRefusedError(_("“%(name)s” is empty. Choose a file with conversations.") % {"name": name})
     if beside is not None:
@@ -76,10 +88,11 @@ def upload(
             )
             % {"name": name, "most": MAX_UPLOAD // 1024**2}
         )
-    if why := why_not_text(content):
+    is_packed = content.startswith(_PACKED)
+    if not is_packed and (why := why_not_text(content)):
         raise ImportRefusedError(why)
-    looks_like = format_of(BytesIO(content))
-    if not looks_like and not _is_text(content):
+    looks_like = _packed_format(content, name) if is_packed else format_of(BytesIO(content))
+    if not looks_like and not is_packed and not _is_text(content):
         raise ImportRefusedError(
             _("“%(name)s” is not text in UTF-8. Save it as plain text or CSV in UTF-8, then upload that.")
             % {"name": name}
@@ -104,11 +117,32 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
-def format_of(file: BinaryIO) -> str:
-    """Key of the format that a file looks like, or ""; the file is then at its beginning again."""
-    head = file.read(_HEAD).decode(errors="ignore")
-    file.seek(0)
-    return guessed(head)
+def _packed_format(content: bytes, name: str) -> str:
+    """Format of a workbook or a Parquet file, guessed in a subprocess.
+
+    Raises:
+        ImportRefusedError: it cannot be read.
+    """
+    try:
+        return format_in_subprocess(content)
+    except PackedFileError as error:
+        raise ImportRefusedError(_("“%(name)s”: %(why)s") % {"name": name, "why": str(error)}) from None
+    except SubprocessError as error:
+        log.warning("A packed upload could not be read: %s", error)
+        raise ImportRefusedError(
+            _("“%(name)s” could not be unpacked within %(seconds)d\u00a0s. Save it as CSV or JSON Lines.")
+            % {"name": name, "seconds": TIMEOUT_SECONDS}
+        ) from None
+
+
+def found_in(draft: TranscriptImport) -> Found:
+    """Describe an upload of which the format is not known."""
+    if not draft.content:
+        return Found("")
+    head = zlib.decompressobj().decompress(draft.content, HEAD)
+    if head.startswith(_PACKED):
+        return Found(_("It is a workbook or a Parquet file without columns that are known."))
+    return described(head.decode(errors="ignore"))
 
 
 def set_format(draft: TranscriptImport, key: str) -> None:
@@ -121,8 +155,19 @@ def set_format(draft: TranscriptImport, key: str) -> None:
         raise ImportRefusedError(
             _("There is no format “%(key)s”. Choose one from the list.") % {"key": key[:40]}
         )
-    draft.format = key
-    draft.save(update_fields=["format"])
+    draft.format, draft.columns = key, {}
+    draft.save(update_fields=["format", "columns"])
+
+
+def set_columns(draft: TranscriptImport, columns: Mapping[str, str]) -> None:
+    """Read a table's parts of turns from these columns from now on.
+
+    Args:
+        draft: the upload.
+        columns: names by part (`turn_table.PARTS`); empty: no column has it.
+    """
+    draft.columns = {part: columns.get(part, "") for part in PARTS}
+    draft.save(update_fields=["columns"])
 
 
 def preview_of(draft: TranscriptImport) -> Preview:
@@ -135,7 +180,10 @@ def preview_of(draft: TranscriptImport) -> Preview:
         return Preview()
     try:
         seen = preview_from_json(
-            cached(read_as(draft), lambda: preview_in_subprocess(draft.file, draft.format, ON_PAGE))
+            cached(
+                read_as(draft),
+                lambda: preview_in_subprocess(draft.file, draft.format, ON_PAGE, draft.columns),
+            )
         )
     except SubprocessError as error:
         log.warning("Upload %s could not be read: %s", draft.pk, error)
@@ -152,7 +200,10 @@ def preview_of(draft: TranscriptImport) -> Preview:
 
 def read_as(draft: TranscriptImport) -> str:
     """Cache key of the upload's preview."""
-    return cache_key("preview", SHAPE, draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns)
+    columns = sorted(draft.columns.items())
+    return cache_key(
+        "preview", SHAPE, draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns, columns
+    )
 
 
 def leave_out_unrateable(study: Study, seen: Preview) -> None:

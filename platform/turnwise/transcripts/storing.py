@@ -40,7 +40,7 @@ from turnwise.transcripts.outside_ratings import RATER, labels_of, raters_of, ta
 
 log = logging.getLogger(__name__)
 
-BY_COMMAND = Limits(conversations=100_000, turns=3_000_000)
+BY_COMMAND = Limits(conversations=500_000, turns=10_000_000)
 
 _BATCH = 500
 
@@ -54,7 +54,7 @@ def import_requested(record_id: int) -> None:
         record = TranscriptImport.objects.select_related("study").filter(pk=record_id).first()
         if not is_ours or record is None or not record.is_in_progress:
             return
-        source = Source(BytesIO(record.file))
+        source = Source(BytesIO(record.file), record.columns)
         try:
             with transaction.atomic():
                 _store(record, checked(source, record.format, ON_PAGE), timezone.now())
@@ -77,6 +77,7 @@ def import_file(
     systems: Mapping[str, str],
     scripted_opening: bool,
     language: str = "",
+    columns: Mapping[str, str] | None = None,
 ) -> TranscriptImport:
     """Import a file at once; it may be larger than an upload.
 
@@ -88,6 +89,7 @@ def import_file(
         systems: by speaker, the title of the system that they are; empty for a person.
         scripted_opening: whether first turns are scripted, so that nobody judges them.
         language: language of the conversations, one of the study; may be left out where that has one only.
+        columns: of a table, by part of a turn; guessed if not given.
 
     Raises:
         ImportRefusedError: nothing can come in, or a conversation would have nothing to judge.
@@ -106,8 +108,9 @@ def import_file(
         systems=titles_of(systems),
         scripted_opening=scripted_opening,
         language=language,
+        columns=dict(columns or {}),
     )
-    _store(record, checked(Source(file), format_key, BY_COMMAND), now)
+    _store(record, checked(Source(file, record.columns), format_key, BY_COMMAND), now)
     return record
 
 
@@ -277,6 +280,7 @@ class _Writer:
                 text=text,
                 created_at=datetime.fromisoformat(at) if at else self.now,
                 bot_version=self._version(conversation, position),
+                generation=dict(conversation.generations[position]) or None,
             )
 
 

@@ -10,6 +10,7 @@ urlpatterns = [
     path("imports/<int:pk>/", import_views.one, name="import"),
     path("imports/<int:pk>/stamp/", import_views.stamp, name="import_stamp"),
     path("imports/<int:pk>/format/", import_views.set_format, name="import_format"),
+    path("imports/<int:pk>/columns/", import_views.set_columns, name="import_columns"),
     path("imports/<int:pk>/confirm/", import_views.confirm, name="import_confirm"),
     path("imports/<int:pk>/undo/", import_views.undo, name="import_undo"),
     path("relays/<int:pk>/", relay_views.relay, name="relay"),

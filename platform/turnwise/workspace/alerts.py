@@ -1,6 +1,6 @@
 """Alerts of running studies and their bots for the researcher."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser
@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 from chatbots.hosting.health import State
 from turnwise.accounts.models import User
 from turnwise.bots import drift_check
+from turnwise.bots.budgets import OVER_BUDGET, reached_budgets
 from turnwise.bots.hosting import presence
 from turnwise.bots.models import Bot
 from turnwise.crowd.places import pilot
@@ -79,26 +80,33 @@ class Alert:
 
 def alerts_for(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Alert]:
     """All alerts, the worst first."""
+    needed = _needed_bots(shown)
+    states = presence.bot_states(each.bot.name for each in needed if each.bot.active)
     found = [
-        *_silent(shown),
+        *_silent(shown, needed, states),
         *_full(shown),
         *_piloted(shown),
         *_faults(shown),
         *_drifted(shown),
+        *_over_budget(needed, states),
         *_failed_reports(real_studies_of(user).filter(archived_at=None)),
         *_suspects(shown),
     ]
     return sorted(found, key=lambda need: not need.bad)
 
 
-def _silent(shown: Sequence[Running]) -> list[Alert]:
-    """Alerts for bots that do not answer or still load, in studies that admit or have workers."""
-    needing = {each.study.pk: each for each in shown if each.admits or each.at_it}
-    wanted = StudyBot.objects.filter(study__in=needing, target__gt=0).select_related("bot")
-    states = presence.bot_states(each.bot.name for each in wanted if each.bot.active)
-    switched_on = {each.study_id for each in wanted if each.bot.active}
+def _needed_bots(shown: Sequence[Running]) -> list[StudyBot]:
+    """Bots of the studies that admit or have workers."""
+    needing = [each.study.pk for each in shown if each.admits or each.at_it]
+    return list(StudyBot.objects.filter(study__in=needing, target__gt=0).select_related("bot"))
+
+
+def _silent(shown: Sequence[Running], needed: Sequence[StudyBot], states: Mapping[str, str]) -> list[Alert]:
+    """Alerts for needed bots that do not answer or still load."""
+    needing = {each.study.pk: each for each in shown}
+    switched_on = {each.study_id for each in needed if each.bot.active}
     bots: dict[int, list[tuple[str, str]]] = {}
-    for each in wanted:
+    for each in needed:
         if (
             each.bot.active or each.study_id not in switched_on
         ):  # a switched-off bot matters only if all are off
@@ -164,6 +172,15 @@ def _drifted(shown: Sequence[Running]) -> list[Alert]:
     return [
         Alert(run.bot.title, run.said, reverse("bots:bot", args=[run.bot.name]), _("See the bot"))
         for run in drift_check.alarms(bots)
+    ]
+
+
+def _over_budget(needed: Sequence[StudyBot], states: Mapping[str, str]) -> list[Alert]:
+    """Alerts for needed bots whose budget is reached."""
+    over = {each.bot_id for each in needed if states.get(each.bot.name) == OVER_BUDGET}
+    return [
+        Alert(budget.bot.title, budget.reached, budget.bot.get_absolute_url(), _("See the bot"), bad=True)
+        for budget in (reached_budgets(Bot.objects.filter(pk__in=over)) if over else ())
     ]
 
 

@@ -58,8 +58,15 @@ def studies(request: HttpRequest) -> HttpResponse:
         for study in page
         for done, wanted in [numbers.get(study.pk, (0, 0))]
     ]
-    shown = {"studies": rows, "page": page, "sought": sought, "archived": archived, "tags": tags, "tag": tag}
-    return render(request, "workspace/studies.html", shown)
+    context = {
+        "studies": rows,
+        "page": page,
+        "sought": sought,
+        "archived": archived,
+        "tags": tags,
+        "tag": tag,
+    }
+    return render(request, "workspace/studies.html", context)
 
 
 @require_GET

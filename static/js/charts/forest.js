@@ -11,7 +11,7 @@ import { LINE, TEXT, below, colour, dot, legend, widthOf, wrap, write } from "./
  * @typedef {{axis: string, low: number, high: number, series: string[], main: string, guide: Guide | null, rows: Row[]}} Panel
  */
 
-const EDGE = 9; // a mark at an end of the axis is whole
+const EDGE = 9; // so that a mark at an end of the axis is not cut
 const ROOMY = 480;
 const STEP = 24; // pixels for each mark of a row: a finger finds it
 
@@ -22,7 +22,7 @@ const STEP = 24; // pixels for each mark of a row: a finger finds it
  * @param {Set<string>} hidden
  */
 export function forest(svg, plot, width, hidden) {
-  return plot.panels.reduce((top, panel) => top + drawn(svg, panel, top, width, hidden, plot.published), 0);
+  return plot.panels.reduce((top, panel) => top + drawPanel(svg, panel, top, width, hidden, plot.published), 0);
 }
 
 /**
@@ -33,7 +33,7 @@ export function forest(svg, plot, width, hidden) {
  * @param {Set<string>} hidden
  * @param {string} heading
  */
-function drawn(svg, panel, top, width, hidden, heading) {
+function drawPanel(svg, panel, top, width, hidden, heading) {
   const into = svg.append("g").attr("transform", `translate(0 ${top})`);
   const x = scaleLinear().domain([panel.low, panel.high]).range([EDGE, width - EDGE]);
   const ticks = panel.high === 100 && panel.low === 0 ? [0, 25, 50, 75, 100] : x.ticks(5);
@@ -41,48 +41,48 @@ function drawn(svg, panel, top, width, hidden, heading) {
   const under = into.append("g");
   const rows = panel.rows.filter((row) => row.published || !hidden.has(row.system));
   let y = start;
-  let headed = false;
+  let hasHeading = false;
   rows.forEach((row, nth) => {
-    if (row.published && !headed) {
+    if (row.published && !hasHeading) {
       y += LINE + 4;
       write(into, 0, y, heading).attr("font-style", "italic");
-      [y, headed] = [y + 6, true];
+      [y, hasHeading] = [y + 6, true];
     }
     if (row.heading) {
       write(into, 0, y + TEXT + 8, row.heading, { weight: "700", width });
       y += LINE + 10;
     }
-    const from = named(into, row, width < ROOMY ? "" : panel.main, y, width);
+    const from = writeName(into, row, width < ROOMY ? "" : panel.main, y, width);
     const lines = row.published ? 1 : panel.series.length;
     const to = from + lines * STEP;
     for (const tick of ticks) rule(under, x(tick), from, to);
     for (const mark of row.marks) {
-      marked(into, mark, x, from + ((row.published ? 0 : mark.series) + 0.5) * STEP, nth, row.published);
+      drawMark(into, mark, x, from + ((row.published ? 0 : mark.series) + 0.5) * STEP, nth, row.published);
     }
     y = to + 4;
   });
-  if (panel.guide) guided(under, panel.guide, x, start, y);
+  if (panel.guide) drawGuide(under, panel.guide, x, start, y);
   below(into, x, y, ticks);
   write(into, width / 2, y + 24 + TEXT, panel.axis, { anchor: "middle", ink: "var(--ink-soft)" });
   return y + 24 + TEXT + 20;
 }
 
 /**
- * Name and numbers above the marks of a row; where the marks begin.
+ * Write name and numbers above the marks of a row; return the top of the marks.
  *
  * @param {Selection} into
  * @param {Row} row
- * @param {string} score what the numbers are of
+ * @param {string} score name of the score of the numbers
  * @param {number} y
  * @param {number} width
  */
-function named(into, row, score, y, width) {
+function writeName(into, row, score, y, width) {
   const line = y + TEXT + 4;
   const weight = row.published || row.heading !== undefined ? "400" : "700";
   const says = row.says ? write(into, width, line, `${score} ${row.says}`.trim(), { anchor: "end" }) : null;
-  const beside = says ? widthOf(says) + 16 : 0;
+  const reserved = says ? widthOf(says) + 16 : 0;
   const name = write(into, 0, line, row.system, { weight });
-  if (!says || widthOf(name) + beside <= width) return line + 4;
+  if (!says || widthOf(name) + reserved <= width) return line + 4;
   name.remove();
   const lines = wrap(into, 0, line, row.system, width, { weight });
   says.attr("y", line + lines * LINE).attr("x", 0).attr("text-anchor", "start");
@@ -102,7 +102,7 @@ function rule(into, x, from, to) {
  * @param {number} group
  * @param {boolean} hollow
  */
-function marked(into, mark, x, y, group, hollow) {
+function drawMark(into, mark, x, y, group, hollow) {
   const nth = mark.series;
   if (mark.low !== undefined && mark.high !== undefined) {
     const whisker = into.append("path").attr("d", `M ${x(mark.low)} ${y} L ${x(mark.high)} ${y}`);
@@ -111,8 +111,8 @@ function marked(into, mark, x, y, group, hollow) {
   dot(into, mark, { x: x(mark.value), y, nth, group, hollow, size: hollow ? 56 : 96 });
 }
 
-/** What people reach, through all rows. @param {Selection} into @param {Guide} guide @param {import("./stage.js").Scale} x @param {number} from @param {number} to */
-function guided(into, guide, x, from, to) {
+/** Draw the score of people as a line with a band through all rows. @param {Selection} into @param {Guide} guide @param {import("./stage.js").Scale} x @param {number} from @param {number} to */
+function drawGuide(into, guide, x, from, to) {
   if (guide.low !== null && guide.high !== null) {
     const band = into.append("rect").attr("x", x(guide.low)).attr("width", x(guide.high) - x(guide.low));
     band.attr("y", from).attr("height", to - from).attr("fill", colour(guide.series)).attr("opacity", 0.1);

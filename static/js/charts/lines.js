@@ -26,7 +26,7 @@ const SOFT = { size: TEXT - 1, ink: "var(--ink-soft)" };
 export function lines(svg, plot, width, hidden) {
   const names = [...new Set(plot.panels.flatMap((panel) => panel.lines.map((each) => each.name)))];
   const panels = plot.panels
-    .map((panel) => ({ ...panel, lines: left(panel.lines, hidden) }))
+    .map((panel) => ({ ...panel, lines: visibleLines(panel.lines, hidden) }))
     .filter((panel) => panel.lines.length);
   let start = legend(svg, names, 0, width);
   if (plot.axis) start += wrap(svg, 0, start + TEXT, plot.axis, width, SOFT) * LINE;
@@ -37,13 +37,13 @@ export function lines(svg, plot, width, hidden) {
     const column = nth % columns;
     if (column === 0) top = lowest;
     const into = svg.append("g").attr("transform", `translate(${column * (each + 24)} ${top})`);
-    lowest = Math.max(lowest, top + drawn(into, panel, plot, each, names, nth));
+    lowest = Math.max(lowest, top + drawPanel(into, panel, plot, each, names, nth));
   });
   return lowest;
 }
 
-/** The lines that are not hidden, without the points that are. @param {Line[]} all @param {Set<string>} hidden */
-function left(all, hidden) {
+/** Visible lines with their visible points. @param {Line[]} all @param {Set<string>} hidden */
+function visibleLines(all, hidden) {
   return all
     .filter((each) => !hidden.has(each.system))
     .map((each) => ({ ...each, points: each.points.filter((point) => !hidden.has(point.part ?? "")) }))
@@ -58,7 +58,7 @@ function left(all, hidden) {
  * @param {string[]} names
  * @param {number} place
  */
-function drawn(into, panel, plot, width, names, place) {
+function drawPanel(into, panel, plot, width, names, place) {
   const start = wrap(into, 0, TEXT + 6, panel.title, width, { weight: "700" }) * LINE + 14;
   const y = upright(panel).range([start + BODY, start]);
   const wide = widest(y.ticks(5)) * 7.5 + 12;
@@ -72,16 +72,16 @@ function drawn(into, panel, plot, width, names, place) {
   }
   const xs = new Set(panel.lines.flatMap((each) => each.points.map((p) => p.x)));
   const room = (width - wide) / (xs.size * (names.length + 1));
-  const apart = panel.lines.some((each) => each.whiskers) || covered(panel) ? Math.min(7, room) : 0;
+  const gap = panel.lines.some((each) => each.whiskers) || hasOverlap(panel) ? Math.min(7, room) : 0;
   for (const each of panel.lines) {
     const nth = names.indexOf(each.name);
     if (each.band) band(into, each, x, y, nth);
-    // Beside each other where those of one place would cover each other, as close as there is room.
-    const aside = apart * (nth - (names.length - 1) / 2);
-    if (each.whiskers) for (const point of each.points) whisker(into, point, x(point.x) + aside, y, nth);
-    const stroke = path().x((/** @type {Point} */ p) => x(p.x) + aside).y((/** @type {Point} */ p) => y(p.value))(each.points);
+    // Points at one place are drawn side by side if they would cover each other.
+    const offset = gap * (nth - (names.length - 1) / 2);
+    if (each.whiskers) for (const point of each.points) whisker(into, point, x(point.x) + offset, y, nth);
+    const stroke = path().x((/** @type {Point} */ p) => x(p.x) + offset).y((/** @type {Point} */ p) => y(p.value))(each.points);
     into.append("path").attr("d", stroke).attr("fill", "none").attr("stroke", colour(nth)).attr("stroke-width", 2);
-    for (const point of each.points) dot(into, point, { x: x(point.x) + aside, y: y(point.value), nth, group: `${place}-${nth}`, size: 34 });
+    for (const point of each.points) dot(into, point, { x: x(point.x) + offset, y: y(point.value), nth, group: `${place}-${nth}`, size: 34 });
   }
   if (plot.log) logarithmic(into, panel, x, start + BODY);
   else below(into, along, start + BODY, whole(along, width));
@@ -99,8 +99,8 @@ function band(into, each, x, y, nth) {
   into.append("path").attr("d", shape).attr("fill", colour(nth)).attr("opacity", 0.14);
 }
 
-/** Whether two lines have one value at one place. @param {Panel} panel */
-function covered(panel) {
+/** True if two lines have the same value at the same place. @param {Panel} panel */
+function hasOverlap(panel) {
   const all = panel.lines.flatMap((each) => each.points.map((p) => `${p.x} ${p.value}`));
   return new Set(all).size < all.length;
 }
@@ -121,7 +121,7 @@ function whisker(into, point, x, y, nth) {
   drawn.attr("stroke", colour(nth)).attr("stroke-width", 1.8).attr("stroke-linecap", "round").attr("fill", "none");
 }
 
-/** The values that there are, each where its logarithm lies. @param {Selection} into @param {Panel} panel @param {(value: number) => number} x @param {number} y */
+/** Ticks at the values of the points, on a logarithmic axis. @param {Selection} into @param {Panel} panel @param {(value: number) => number} x @param {number} y */
 function logarithmic(into, panel, x, y) {
   for (const value of new Set(panel.lines.flatMap((each) => each.points.map((p) => p.x)))) {
     into.append("line").attr("x1", x(value)).attr("x2", x(value)).attr("y1", y).attr("y2", y + 4).attr("stroke", "var(--chart-grid)");
@@ -136,7 +136,7 @@ function ends(panel, log) {
   return first === last ? [first - 0.5, last + 0.5] : [first, last];
 }
 
-/** Whole turns only. @param {Scale} x @param {number} width */
+/** Ticks at whole numbers. @param {Scale} x @param {number} width */
 function whole(x, width) {
   return x.ticks(Math.max(2, Math.floor(width / 40))).filter(Number.isInteger);
 }

@@ -1,7 +1,7 @@
 /**
- * Draws the charts of a report anew, so that they can be pointed at, from the numbers that stand beside each.
+ * Replaces the pictures of charts in a report by interactive drawings of the numbers included beside each.
  *
- * Without this script the page has the same charts as pictures; these also stay as the files to download.
+ * Without this script the page shows the pictures, which also remain as downloads.
  */
 
 import { select } from "../../vendor/d3.js";
@@ -15,7 +15,7 @@ import { listen } from "./stage.js";
 /** @type {Record<string, (svg: import("./stage.js").Selection, plot: any, width: number, hidden: Set<string>) => number>} */
 const KINDS = { forest, lines, scatter, shares };
 
-/** By chart, the systems that are hidden: they stay so when the report is renewed. @type {Map<string, Set<string>>} */
+/** Hidden systems by chart; kept when the report is refreshed. @type {Map<string, Set<string>>} */
 const HIDDEN = new Map();
 
 /** @param {HTMLElement} figure */
@@ -27,12 +27,12 @@ function upgrade(figure) {
   const name = figure.dataset.chart ?? "";
   const hidden = HIDDEN.get(name) ?? new Set();
   HIDDEN.set(name, hidden);
-  const told = pictures[0]?.querySelector("svg")?.getAttribute("aria-label") ?? pictures[0]?.querySelector("img")?.alt ?? "";
+  const label = pictures[0]?.querySelector("svg")?.getAttribute("aria-label") ?? pictures[0]?.querySelector("img")?.alt ?? "";
   const stage = make("div", { class: "plot__stage" });
   let width = 0;
   const draw = () => {
     width = stage.clientWidth;
-    if (width) redraw(stage, plot, width, hidden, told.split(". ")[0] + ".");
+    if (width) redraw(stage, plot, width, hidden, label.split(". ")[0] + ".");
   };
   const box = make("div", { class: "plot" });
   if (plot.systems.length > 1) box.append(switches(plot.systems, plot.show, hidden, draw));
@@ -61,7 +61,7 @@ function redraw(stage, plot, width, hidden, title) {
 }
 
 /**
- * Buttons that hide one of several systems, or parts of all, and show it again; one always stays.
+ * Buttons that hide and show systems, or parts of the chart; one always stays visible.
  *
  * @param {string[]} names
  * @param {string} label

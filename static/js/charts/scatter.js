@@ -1,4 +1,4 @@
-/** Two measures: a square with a dot for each system and its intervals, perhaps the line through them. */
+/** Scatter plot of two measures: a dot with intervals for each system, perhaps with a fitted line. */
 
 import { area, axisLeft, line as path, scaleLinear } from "../../vendor/d3.js";
 import { LINE, TEXT, below, colour, dot, inNumbers, plain, wrap, write } from "./stage.js";
@@ -13,9 +13,9 @@ import { LINE, TEXT, below, colour, dot, inNumbers, plain, wrap, write } from ".
 
 const LARGEST = 460;
 const EDGE = 12;
-const KEY_APART = 36;
-const KEY_LEAST = 200; // narrower, the key stands below
-const APART = 9; // pixels between dots that would cover each other
+const KEY_GAP = 36;
+const KEY_LEAST = 200; // if narrower, the key is below the plot
+const MIN_DISTANCE = 9; // pixels between dots that would cover each other
 const SOFT = { size: TEXT - 1, ink: "var(--ink-soft)" };
 
 /**
@@ -33,11 +33,11 @@ export function scatter(svg, plot, width, hidden) {
   if (!plot.ends_across) x.nice(4);
   grid(svg, x, y, side);
   if (plot.shaded) shade(svg, x, y);
-  if (plot.fit) fitted(svg, plot.fit, x, y);
+  if (plot.fit) drawFit(svg, plot.fit, x, y);
   for (const rule of plot.rules ?? []) across(svg, rule, y, side);
-  const own = points.filter((each) => !each.published);
+  const studied = points.filter((each) => !each.published);
   const places = spread(points.map((each) => [x(each.across.value), y(each.value)]));
-  const signs = signed(places, points, (point) => reach(point, x, y));
+  const signs = placeSigns(places, points, (point) => whiskerBoxes(point, x, y));
   points.forEach((point, nth) => {
     whiskers(svg, point, x, y);
     const [left, up] = places[nth];
@@ -50,9 +50,9 @@ export function scatter(svg, plot, width, hidden) {
   const end = top + side + 24 + TEXT;
   const lines = wrap(svg, 44, end, plot.across, side, SOFT);
   const bottom = end + lines * LINE + 6;
-  const beside = width - 44 - side - KEY_APART;
-  if (beside < KEY_LEAST) return key(svg, own, plot, 0, bottom, width);
-  return Math.max(bottom, key(svg, own, plot, width - beside, top - 6, beside));
+  const keyWidth = width - 44 - side - KEY_GAP;
+  if (keyWidth < KEY_LEAST) return key(svg, studied, plot, 0, bottom, width);
+  return Math.max(bottom, key(svg, studied, plot, width - keyWidth, top - 6, keyWidth));
 }
 
 /** @param {Point[]} points @returns {[number, number]} */
@@ -76,14 +76,14 @@ function rule(svg, x1, x2, y1, y2) {
   return svg.append("line").attr("x1", x1).attr("x2", x2).attr("y1", y1).attr("y2", y2).attr("stroke", "var(--chart-grid)").attr("opacity", 0.35);
 }
 
-/** Where the measure across would be greater than the one up. @param {Selection} svg @param {Scale} x @param {Scale} y */
+/** Shade the area where the horizontal measure is greater than the vertical one. @param {Selection} svg @param {Scale} x @param {Scale} y */
 function shade(svg, x, y) {
   const [[left, right], [bottom, top]] = [x.range(), y.range()];
   svg.append("path").attr("d", `M ${left} ${bottom} L ${right} ${bottom} L ${right} ${top} Z`).attr("fill", "var(--ink)").attr("opacity", 0.06);
 }
 
 /** The line through the points with its band. @param {Selection} svg @param {Fit} fit @param {Scale} x @param {Scale} y */
-function fitted(svg, fit, x, y) {
+function drawFit(svg, fit, x, y) {
   const [bottom, top] = y.range();
   const inside = (/** @type {number} */ value) => Math.max(top, Math.min(bottom, y(value)));
   const at = fit.at.map((_, nth) => nth);
@@ -96,7 +96,7 @@ function fitted(svg, fit, x, y) {
   svg.append("path").attr("d", drawn).attr("fill", "none").attr("stroke", colour(1)).attr("stroke-width", 2);
 }
 
-/** A published system that has no value across. @param {Selection} svg @param {{name: string, y: number}} of @param {Scale} y @param {number} side */
+/** Draw a published system without a horizontal value as a line. @param {Selection} svg @param {{name: string, y: number}} of @param {Scale} y @param {number} side */
 function across(svg, of, y, side) {
   rule(svg, 44, 44 + side, y(of.y), y(of.y)).attr("stroke-dasharray", "4 4").attr("opacity", 0.9);
 }
@@ -112,7 +112,7 @@ function whiskers(svg, point, x, y) {
 }
 
 /**
- * Dots that would cover each other, side by side around where they are.
+ * Move dots that would cover each other side by side.
  *
  * @param {[number, number][]} places
  * @returns {[number, number][]}
@@ -121,7 +121,7 @@ function spread(places) {
   /** @type {number[][]} */
   const heaps = [];
   places.forEach(([x, y], nth) => {
-    const near = heaps.find((heap) => heap.some((other) => Math.hypot(places[other][0] - x, places[other][1] - y) < APART));
+    const near = heaps.find((heap) => heap.some((other) => Math.hypot(places[other][0] - x, places[other][1] - y) < MIN_DISTANCE));
     if (near) near.push(nth);
     else heaps.push([nth]);
   });
@@ -129,77 +129,77 @@ function spread(places) {
   for (const heap of heaps) {
     const middle = heap.reduce((sum, nth) => sum + places[nth][0], 0) / heap.length;
     if (heap.length > 1) heap.sort((one, other) => places[one][0] - places[other][0]);
-    heap.forEach((nth, place) => heap.length > 1 && (moved[nth][0] = middle + APART * (place - (heap.length - 1) / 2)));
+    heap.forEach((nth, place) => heap.length > 1 && (moved[nth][0] = middle + MIN_DISTANCE * (place - (heap.length - 1) / 2)));
   }
   return moved;
 }
 
 /** @typedef {{says: string, left: number, top: number, width: number, height: number}} Sign */
 
-// Where a number may stand: around its dot, farther away the later.
+// Positions of a sign around its dot, nearest first.
 const AROUND = [0, 10, 20, 34, 50].flatMap((far) => [[9, -20], [-17, -20], [9, 5], [-17, 5], [11, -8], [-19, -8], [-4, -24], [-4, 9]].map(([x, y]) => [x + Math.sign(x) * far, y + Math.sign(y) * far]));
 
 /**
- * What each point is called in the key: of the study's own by number, of published ones by letter.
+ * Signs of the points in the key: numbers for systems of the study, letters for published ones.
  *
  * @param {Point[]} points
  */
 function names(points) {
-  const [own, published] = [points.filter((each) => !each.published), points.filter((each) => each.published)];
-  return points.map((each) => (each.published ? letter(published.indexOf(each)) : String(own.indexOf(each) + 1)));
+  const [studied, published] = [points.filter((each) => !each.published), points.filter((each) => each.published)];
+  return points.map((each) => (each.published ? letter(published.indexOf(each)) : String(studied.indexOf(each) + 1)));
 }
 
 /** @param {number} nth */
 const letter = (nth) => String.fromCharCode(97 + (nth % 26)).repeat(1 + Math.floor(nth / 26));
 
 /**
- * For each point its number or letter, where it covers neither another point nor another sign.
+ * Place the sign of each point where it covers no point and no other sign.
  *
  * @param {[number, number][]} places
  * @param {Point[]} points
- * @param {(point: Point) => Sign[]} reached where its whiskers are
+ * @param {(point: Point) => Sign[]} boxesOf the boxes of its whiskers
  */
-function signed(places, points, reached) {
+function placeSigns(places, points, boxesOf) {
   /** @type {Sign[]} */
-  const taken = places.map(([x, y]) => ({ says: "", left: x - 9, top: y - 9, width: 18, height: 18 }));
-  taken.push(...points.flatMap(reached));
+  const occupied = places.map(([x, y]) => ({ says: "", left: x - 9, top: y - 9, width: 18, height: 18 }));
+  occupied.push(...points.flatMap(boxesOf));
   return names(points).map((says, nth) => {
-    const tried = AROUND.map(([x, y]) => ({ says, left: places[nth][0] + x, top: places[nth][1] + y, width: 8 * says.length, height: 15 }));
-    const free = tried.find((sign) => !taken.some((other) => meet(sign, other))) ?? tried[0];
-    taken.push(free);
+    const options = AROUND.map(([x, y]) => ({ says, left: places[nth][0] + x, top: places[nth][1] + y, width: 8 * says.length, height: 15 }));
+    const free = options.find((sign) => !occupied.some((other) => overlap(sign, other))) ?? options[0];
+    occupied.push(free);
     return free;
   });
 }
 
 /** @param {Point} point @param {Scale} x @param {Scale} y @returns {Sign[]} */
-function reach(point, x, y) {
+function whiskerBoxes(point, x, y) {
   const { value, low, high } = point.across;
   const [left, up] = [x(value), y(point.value)];
-  const found = [];
-  if (low !== undefined && high !== undefined) found.push({ says: "", left: x(low), top: up - 2, width: x(high) - x(low), height: 4 });
-  if (point.low !== undefined && point.high !== undefined) found.push({ says: "", left: left - 2, top: y(point.high), width: 4, height: y(point.low) - y(point.high) });
-  return found;
+  const boxes = [];
+  if (low !== undefined && high !== undefined) boxes.push({ says: "", left: x(low), top: up - 2, width: x(high) - x(low), height: 4 });
+  if (point.low !== undefined && point.high !== undefined) boxes.push({ says: "", left: left - 2, top: y(point.high), width: 4, height: y(point.low) - y(point.high) });
+  return boxes;
 }
 
 /** @param {Sign} one @param {Sign} other */
-function meet(one, other) {
+function overlap(one, other) {
   const across = one.left < other.left + other.width && other.left < one.left + one.width;
   return across && one.top < other.top + other.height && other.top < one.top + one.height;
 }
 
 /**
- * Which number or letter is which system; where the key ends.
+ * Write the key of numbers and letters; return its bottom.
  *
  * @param {Selection} svg
- * @param {Point[]} own
+ * @param {Point[]} studied
  * @param {Plot} plot
  * @param {number} left
  * @param {number} top
  * @param {number} width
  */
-function key(svg, own, plot, left, top, width) {
+function key(svg, studied, plot, left, top, width) {
   let y = top + TEXT;
-  own.forEach((point, nth) => {
+  studied.forEach((point, nth) => {
     write(svg, left, y, `${nth + 1}`, { weight: "700" });
     write(svg, left + 26, y, point.system, { width: width - 26 });
     y += LINE;
@@ -209,8 +209,8 @@ function key(svg, own, plot, left, top, width) {
     y += 4;
     write(svg, left, y, plot.published).attr("font-style", "italic");
     y += LINE;
-    const called = names(published).map((says, nth) => `${says} ${published[nth].system}`);
-    y += wrap(svg, left, y, called.join(", "), width, SOFT) * LINE;
+    const entries = names(published).map((says, nth) => `${says} ${published[nth].system}`);
+    y += wrap(svg, left, y, entries.join(", "), width, SOFT) * LINE;
   }
   for (const each of plot.rules ?? []) {
     rule(svg, left, left + 20, y - 4, y - 4).attr("stroke-dasharray", "4 4").attr("opacity", 0.9);

@@ -1,7 +1,7 @@
-/** Pairs: of every two systems, a bar of those for the first, ties, and those for the second. */
+/** Pairs: for every two systems a bar of preferences for the first, ties, and preferences for the second. */
 
 import { scaleLinear } from "../../vendor/d3.js";
-import { LINE, TEXT, below, colour, pointed, wrap, write } from "./stage.js";
+import { LINE, TEXT, below, colour, appendMark, wrap, write } from "./stage.js";
 
 /**
  * @typedef {import("./stage.js").Selection} Selection
@@ -12,7 +12,7 @@ import { LINE, TEXT, below, colour, pointed, wrap, write } from "./stage.js";
 
 const BAR = 24;
 const EDGE = 12;
-// Ties are the palest: what counts lies at either side of them.
+// Ties are palest, so that the preferences at both sides stand out.
 const FILLS = [
   { fill: colour(0), opacity: 1 },
   { fill: "var(--chart-grid)", opacity: 0.35 },
@@ -34,7 +34,7 @@ export function shares(svg, plot, width, hidden) {
     for (const row of panel.rows.filter((each) => !hidden.has(each.first) && !hidden.has(each.second))) {
       write(svg, EDGE, top + TEXT, row.first, { width: width / 2 - EDGE - 8 });
       write(svg, width - EDGE, top + TEXT, row.second, { anchor: "end", width: width / 2 - EDGE - 8 });
-      for (const part of row.parts) filled(svg, part, x, top + LINE, group);
+      for (const part of row.parts) drawPart(svg, part, x, top + LINE, group);
       [top, group] = [top + LINE + BAR + 14, group + 1];
     }
     below(svg, x, top, [0, 25, 50, 75, 100]);
@@ -45,14 +45,14 @@ export function shares(svg, plot, width, hidden) {
 }
 
 /** @param {Selection} svg @param {Part} part @param {import("./stage.js").Scale} x @param {number} y @param {number} group */
-function filled(svg, part, x, y, group) {
+function drawPart(svg, part, x, y, group) {
   if (part.from === part.to) return;
-  const bar = pointed(svg, part, group).append("rect").attr("class", "mark__shape");
+  const bar = appendMark(svg, part, group).append("rect").attr("class", "mark__shape");
   bar.attr("x", x(part.from) + 0.5).attr("width", Math.max(1, x(part.to) - x(part.from) - 1)).attr("y", y).attr("height", BAR);
   bar.attr("fill", FILLS[part.series].fill).attr("fill-opacity", FILLS[part.series].opacity);
 }
 
-/** What the parts of a bar stand for; the height. @param {Selection} svg @param {string[]} titles @param {number} width */
+/** Draw the key of the parts; return its height. @param {Selection} svg @param {string[]} titles @param {number} width */
 function key(svg, titles, width) {
   let [x, y] = [0, TEXT];
   titles.forEach((title, nth) => {

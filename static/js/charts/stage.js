@@ -1,8 +1,8 @@
 /**
- * What all charts that can be pointed at share: texts that fit, axes, legends, and marks.
+ * Shared parts of the interactive charts: texts that fit, axes, legends, and marks.
  *
- * A mark says its numbers when it is pointed at or focused, and leads to what lies behind it. A chart is one stop of
- * the Tab key; in it, arrow keys go from mark to mark.
+ * A mark shows its numbers when it is pointed at or focused, and links to its details. A chart is one stop of
+ * the Tab key; arrow keys move from mark to mark.
  */
 
 import { axisBottom, select, symbol, symbolCircle, symbolSquare, symbolTriangle } from "../../vendor/d3.js";
@@ -16,7 +16,7 @@ import { axisBottom, select, symbol, symbolCircle, symbolSquare, symbolTriangle 
 export const SYMBOLS = [symbolCircle, symbolSquare, symbolTriangle];
 export const TEXT = 13;
 export const LINE = 18;
-const REACH = 12; // pixels around a mark in which a pointer is at it
+const REACH = 12; // pixels around a mark that count as pointing at it
 const PADDING = 10;
 
 /** @param {number} nth */
@@ -51,7 +51,7 @@ function shorten(text, words, width) {
 }
 
 /**
- * Several lines of text; the number of lines.
+ * Write a text in several lines; return their number.
  *
  * @param {Selection} into
  * @param {number} x
@@ -62,23 +62,23 @@ function shorten(text, words, width) {
  */
 export function wrap(into, x, y, words, width, how) {
   let lines = 0;
-  let said = "";
+  let line = "";
   let text = write(into, x, y, "", how);
   for (const word of words.split(/\s+/)) {
-    const longer = said ? `${said} ${word}` : word;
+    const longer = line ? `${line} ${word}` : word;
     text.text(longer);
-    if (said && widthOf(text) > width) {
-      text.text(said);
+    if (line && widthOf(text) > width) {
+      text.text(line);
       lines += 1;
       text = write(into, x, y + lines * LINE, word, how);
-      said = word;
-    } else said = longer;
+      line = word;
+    } else line = longer;
   }
   return lines + 1;
 }
 
 /**
- * What stands for what, in as many rows as it needs; the height.
+ * Draw the legend in as many rows as it needs; return its height.
  *
  * @param {Selection} into
  * @param {string[]} titles
@@ -113,12 +113,12 @@ export function below(into, scale, y, ticks) {
   return plain(axis);
 }
 
-/** With a minus sign, as everywhere in reports. @param {number} tick */
+/** Format a number with a typographic minus sign, as in all reports. @param {number} tick */
 export function inNumbers(tick) {
   return String(tick).replace("-", "\u2212");
 }
 
-/** An axis in the colours and letters of the page. @param {Selection} axis */
+/** Give an axis the colours and font of the page. @param {Selection} axis */
 export function plain(axis) {
   axis.attr("font-family", null).attr("font-size", TEXT - 1);
   axis.selectAll("text").attr("fill", "var(--ink-soft)");
@@ -127,13 +127,13 @@ export function plain(axis) {
 }
 
 /**
- * A place for a mark that says these words, and leads to what lies behind it.
+ * Append the element of a mark with these words and its link.
  *
  * @param {Selection} into
  * @param {{words: string[], href: string}} mark
  * @param {number | string} group marks among which left and right go; up and down go to another group
  */
-export function pointed(into, mark, group) {
+export function appendMark(into, mark, group) {
   const place = into.append(mark.href ? "a" : "g").attr("class", "mark").attr("tabindex", -1);
   if (mark.href) place.attr("href", mark.href);
   else place.attr("role", "img");
@@ -142,14 +142,14 @@ export function pointed(into, mark, group) {
 }
 
 /**
- * A dot in such a place.
+ * Append a dot as a mark.
  *
  * @param {Selection} into
  * @param {Mark} mark
  * @param {{x: number, y: number, nth: number, group: number | string, size?: number, hollow?: boolean}} how
  */
 export function dot(into, mark, { x, y, nth, group, size = 64, hollow = false }) {
-  const place = pointed(into, mark, group).attr("transform", `translate(${x} ${y})`);
+  const place = appendMark(into, mark, group).attr("transform", `translate(${x} ${y})`);
   place.append("circle").attr("r", REACH).attr("fill", "transparent");
   const shape = place.append("path").attr("class", "mark__shape").attr("d", symbol(SYMBOLS[nth % 3], size)());
   shape.attr("fill", hollow ? "var(--surface)" : colour(nth)).attr("stroke", colour(nth)).attr("stroke-width", 1.5);
@@ -157,7 +157,7 @@ export function dot(into, mark, { x, y, nth, group, size = 64, hollow = false })
 }
 
 /**
- * Make the marks of a drawing say their numbers.
+ * Show the numbers of marks that are pointed at, focused or tapped.
  *
  * @param {SVGSVGElement} svg
  * @param {string} hint text for touch users that a second tap opens the link
@@ -167,14 +167,14 @@ export function listen(svg, hint) {
   marks[0]?.setAttribute("tabindex", "0");
   const tip = select(svg).append("g").attr("class", "tip").attr("aria-hidden", "true");
   /** @type {Element | null} */
-  let told = null;
-  const hide = () => ((told = null), tip.selectAll("*").remove());
+  let active = null;
+  const hide = () => ((active = null), tip.selectAll("*").remove());
   /** @param {SVGElement} mark @param {boolean} [touched] */
-  const tell = (mark, touched = false) => {
+  const showTip = (mark, touched = false) => {
     hide();
-    told = mark;
+    active = mark;
     const words = JSON.parse(mark.dataset.words ?? "[]");
-    say(svg, tip, mark, touched && mark.hasAttribute("href") ? [...words, hint] : words);
+    drawTip(svg, tip, mark, touched && mark.hasAttribute("href") ? [...words, hint] : words);
   };
   /** @param {Event} event */
   const at = (event) => /** @type {SVGElement | null} */ (/** @type {Element} */ (event.target).closest(".mark"));
@@ -182,32 +182,32 @@ export function listen(svg, hint) {
   svg.addEventListener("pointerover", (event) => {
     const mark = at(event);
     if (event.pointerType === "touch") return;
-    if (mark) tell(mark);
+    if (mark) showTip(mark);
     else hide();
   });
   svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hide());
-  // Not on the drawing itself: one that listens to focus is a stop of the Tab key in Chromium.
+  // Not on the drawing: in Chromium a focus listener makes it a stop of the Tab key.
   const frame = /** @type {HTMLElement} */ (svg.parentElement);
   frame.addEventListener("focusin", (event) => {
     const mark = at(event);
     if (!mark) return;
     for (const each of marks) each.setAttribute("tabindex", each === mark ? "0" : "-1");
-    if (mark.matches(":focus-visible")) tell(mark);
+    if (mark.matches(":focus-visible")) showTip(mark);
   });
   frame.addEventListener("focusout", hide);
-  // A finger cannot point: its first tap tells, its second one follows.
+  // On touch screens the first tap shows the numbers, the second one opens the link.
   svg.addEventListener("click", (event) => {
     const mark = at(event);
     if (/** @type {PointerEvent} */ (event).pointerType !== "touch") return;
     if (!mark) return hide();
-    if (told === mark) return;
+    if (active === mark) return;
     event.preventDefault();
-    tell(mark, true);
+    showTip(mark, true);
   });
   svg.addEventListener("keydown", (event) => {
     const mark = at(event);
     if (event.key === "Escape") return hide();
-    const next = mark && beside(marks, mark, event.key);
+    const next = mark && neighbourOf(marks, mark, event.key);
     if (!next) return;
     event.preventDefault();
     next.focus();
@@ -215,7 +215,7 @@ export function listen(svg, hint) {
 }
 
 /** @param {SVGElement[]} marks @param {SVGElement} mark @param {string} key */
-function beside(marks, mark, key) {
+function neighbourOf(marks, mark, key) {
   const place = marks.indexOf(mark);
   if (key === "Home") return marks[0];
   if (key === "End") return marks[marks.length - 1];
@@ -224,20 +224,20 @@ function beside(marks, mark, key) {
   if (key !== "ArrowDown" && key !== "ArrowUp") return undefined;
   const groups = [...new Set(marks.map((each) => each.dataset.group))];
   const other = groups[groups.indexOf(mark.dataset.group) + (key === "ArrowDown" ? 1 : -1)];
-  const own = marks.filter((each) => each.dataset.group === mark.dataset.group).indexOf(mark);
-  const there = marks.filter((each) => other !== undefined && each.dataset.group === other);
-  return there[Math.min(own, there.length - 1)];
+  const index = marks.filter((each) => each.dataset.group === mark.dataset.group).indexOf(mark);
+  const group = marks.filter((each) => other !== undefined && each.dataset.group === other);
+  return group[Math.min(index, group.length - 1)];
 }
 
 /**
- * Words in a box beside a mark, where there is room.
+ * Draw a box with words above or below a mark.
  *
  * @param {SVGSVGElement} svg
  * @param {Selection} tip
  * @param {SVGElement} mark
  * @param {string[]} words
  */
-function say(svg, tip, mark, words) {
+function drawTip(svg, tip, mark, words) {
   const frame = svg.getBoundingClientRect();
   const { left, right, top, bottom } = mark.getBoundingClientRect();
   const box = tip.append("rect").attr("rx", 8).attr("fill", "var(--ink)");

@@ -1,4 +1,4 @@
-/** What the page says around the conversation: refusals, faults, hints, new replies. */
+/** Messages around the conversation: refusals, faults, new replies. */
 
 import { byId, make, setText } from "../kit/dom.js";
 import { finished } from "../kit/finish.js";
@@ -38,13 +38,13 @@ export class Alerts {
     this.dialog.showModal();
   }
 
-  /** Whether to end a conversation that cannot go on, for full pay. @param {() => void} end */
+  /** Ask whether to end a conversation that cannot go on, for full pay. @param {() => void} end */
   askToEnd(end) {
     const say = gettext("You will be paid in full. You cannot come back to it.");
     this.ask(gettext("End the conversation here?"), say, gettext("Yes, end here"), end);
   }
 
-  /** A new reply, for a tab in the background; screen readers hear of it from the list of turns. */
+  /** Mark a new reply in the title of a background tab; screen readers announce it from the list of turns. */
   announce() {
     if (document.hidden) this.markUnread();
   }
@@ -65,18 +65,18 @@ export class Alerts {
   }
 
   /**
-   * The card stays while the chatbot is asked again, so that the focus does.
+   * The card stays during a retry, so that it keeps the focus.
    *
    * @param {Fault | null} fault
    * @param {{isOpen: boolean, isRetrying: boolean}} now
    */
   showFault(fault, { isOpen, isRetrying }) {
     const card = byId("fault");
-    const wanted = fault && JSON.stringify(fault);
+    const key = fault && JSON.stringify(fault);
     card.hidden = !fault;
     card.dataset.attempts = String(fault?.attempts ?? 0);
-    if (wanted !== this.shownFault) this.renewFault(fault);
-    this.shownFault = wanted;
+    if (key !== this.shownFault) this.renewFault(fault);
+    this.shownFault = key;
     card.setAttribute("aria-busy", String(isRetrying));
     for (const button of card.querySelectorAll("button")) button.setAttribute("aria-disabled", String(!isOpen || isRetrying));
   }
@@ -111,7 +111,7 @@ export class Alerts {
 
   /**
    * @param {boolean} isThinking
-   * @param {boolean} isStarting  the chatbot is not yet there, as after a restart
+   * @param {boolean} isStarting  the chatbot is loading, for example after a restart
    */
   showThinking(isThinking, isStarting) {
     const line = byId("thinking");

@@ -1,5 +1,5 @@
 /**
- * What those who talk are asked, and about which turns. Pure.
+ * The asks of a conversation, and the turns that each is about. Pure.
  *
  * @typedef {import("../kit/answers.js").Question} Question
  * @typedef {import("./store.js").Turn} Turn
@@ -25,28 +25,28 @@ export class Asks {
   /** The asks about this turn. @param {Pick<Turn, "speaker" | "counted">} turn @returns {Ask[]} */
   about({ speaker, counted }) {
     if (!counted) return [];
-    const wanted = speaker === "human" ? "own_turn" : "partner_turn";
-    return this.all.filter(({ about }) => about === wanted);
+    const topic = speaker === "human" ? "own_turn" : "partner_turn";
+    return this.all.filter(({ about }) => about === topic);
   }
 
-  /** Everything about these turns that has to be answered, turn after turn. @param {Turn[]} turns @returns {string[]} */
+  /** Subjects of the required asks about these turns, turn after turn. @param {Turn[]} turns @returns {string[]} */
   required(turns) {
     return turns.flatMap((turn) =>
       this.about(turn).filter(({ required }) => required).map(({ number }) => subjectOf(turn.position, number)),
     );
   }
 
-  /** Whether it is answered beneath the turn itself, by one press: a vote that nobody has to give. @param {Ask} ask */
+  /** True for a vote: an optional ask of one short question, answered by one press beneath the turn. @param {Ask} ask */
   static isVote({ required, questions: [question, ...others] }) {
     return !required && !others.length && (question.kind ?? "one") === "one" && question.choices.length <= 5;
   }
 
-  /** Whether replies are judged one by one. */
+  /** True if single replies must be judged. */
   get judgesTurns() {
     return this.all.some(({ about, required }) => required && about === "partner_turn");
   }
 
-  /** What is asked when the conversation is over. @returns {string[]} */
+  /** Subjects of the asks about the whole conversation. @returns {string[]} */
   get atEnd() {
     return this.whole.map(({ number }) => subjectOf(null, number));
   }

@@ -1,4 +1,4 @@
-/** A reply that is shown while the chatbot writes it. The finished turn takes its place. */
+/** A reply that is shown while the chatbot writes it. The finished turn replaces it. */
 
 import { byId, make } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
@@ -6,17 +6,17 @@ import { gettext } from "../kit/gettext.js";
 /**
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {{position: number, stream: string, offset: number, text: string}} Growth
- *   offset: code points of the known text that stay; stream: which of several writers, if two processes answer
+ *   offset: code points of the known text that stay; stream: id of the process that sends it, if two processes answer
  */
 
-/** Frames after which nothing grows any more. */
+/** Frames that end a growing reply. */
 const ENDS = new Set(["bot_turn", "bot_failed", "state"]);
 
 export class GrowingReply {
   /**
    * @param {{list: HTMLElement, botName: string, mayStop: boolean, isKnown: (position: number) => boolean,
    *          onBegun: () => void, onGrown: (reply: HTMLElement) => void, onStop: (position: number) => boolean}} options
-   *   isKnown: whether the finished turn at this position is on the page; onStop: returns whether it was sent
+   *   isKnown: true if the finished turn at this position is on the page; onStop: returns true if the request was sent
    */
   constructor(options) {
     this.options = options;
@@ -28,7 +28,7 @@ export class GrowingReply {
     this.button = make("button", { type: "button", class: "stop", hidden: "" }, gettext("Stop the reply"));
     this.button.addEventListener("click", () => this.stop());
     this.thinking = byId("thinking");
-    byId("new-reply").after(this.button); // in the dock, as the end of a long reply is out of sight
+    byId("new-reply").after(this.button); // in the dock, as the end of a long reply may be out of view
     /** Code points, as the server counts them. @type {string[]} */
     this.characters = [];
     /** @type {Growth | null} */
@@ -37,8 +37,8 @@ export class GrowingReply {
     this.last = -1;
   }
 
-  /** Takes what is about a reply that grows; returns whether that was all. @param {Frame} frame */
-  hear(frame) {
+  /** Handle a frame about a growing reply; true if no other part of the page needs it. @param {Frame} frame */
+  onFrame(frame) {
     if (frame.type === "bot_text") {
       this.take(/** @type {any} */ (frame));
       return true;
@@ -55,7 +55,7 @@ export class GrowingReply {
     return this.growth !== null;
   }
 
-  /** Whether the reply at this position has grown on this page. @param {number} position */
+  /** True if the reply at this position has grown on this page. @param {number} position */
   hasShown(position) {
     return this.last === position;
   }
@@ -66,16 +66,16 @@ export class GrowingReply {
     if (this.options.isKnown(position)) return;
     if (this.growth && this.growth.position === position && this.growth.stream !== stream) return;
     if (this.growth?.position !== position) this.end();
-    // After a part that was missed, the page waits for the finished reply.
-    if (offset > this.characters.length || this.has(offset, text)) return;
+    // If a part was missed, the page waits for the finished reply.
+    if (offset > this.characters.length || this.isShownAlready(offset, text)) return;
     this.write(offset, text);
     this.growth = growth;
     this.last = position;
     this.show();
   }
 
-  /** Whether this part is shown already, as one that was sent before the state was read. @param {number} offset @param {string} text */
-  has(offset, text) {
+  /** True if this part is on the page already: it was sent before the state was read. @param {number} offset @param {string} text */
+  isShownAlready(offset, text) {
     const added = [...text];
     const end = offset + added.length;
     return added.length > 0 && end <= this.characters.length && this.characters.slice(offset, end).join("") === text;

@@ -1,4 +1,4 @@
-/** What is asked about the turns and the whole conversation: what waits for an answer, where it is asked, what was answered. */
+/** Asks about the turns and the whole conversation: which are open, where they are shown, and their answers. */
 
 import { inShort } from "../kit/answers.js";
 import { Asking } from "../kit/asking.js";
@@ -20,12 +20,14 @@ export class Labels {
    * @param {Work} work
    * @param {Ask[]} asks
    * @param {{dock: HTMLElement, page: Pick<Page, "send" | "done" | "changed" | "cancel">,
-   *          elementOf: (position: number | string) => HTMLElement | null}} parts  elementOf: where a turn stands
+   *          elementOf: (position: number | string) => HTMLElement | null}} parts  elementOf: the element of a turn
    */
   constructor(work, asks, { dock, page, elementOf }) {
     this.work = work;
     this.asks = new Asks(asks);
     this.elementOf = elementOf;
+    /** Texts of the turns that stood on the page last, by position. @type {Map<number, string>} */
+    this.met = new Map();
     this.asking = new Asking((subject) => this.asks.of(subject).questions, {
       dock,
       place: byId("ask"),
@@ -33,7 +35,7 @@ export class Labels {
       page: {
         ...page,
         waiting: () => this.waiting,
-        saved: (subject) => work.known.labels[subject] ?? {},
+        saved: (subject) => work.dialogue.labels[subject] ?? {},
         describedBy: (subject) => turnNamed(partsOf(subject).position),
       },
     });
@@ -41,7 +43,7 @@ export class Labels {
     if (first && this.asks.judgesTurns) this.asking.keepRoom(subjectOf(null, first.number));
   }
 
-  /** The questions about the whole can be asked: all of it will have been read as it came. */
+  /** Unlock the questions about the whole conversation: its turns were read when they came. */
   meetWhole() {
     for (const subject of this.asks.atEnd) {
       this.asking.attention.meet(subject, 0);
@@ -49,26 +51,29 @@ export class Labels {
     }
   }
 
-  /** The turn stands on the page. @param {Turn} turn @param {HTMLElement} element */
+  /** Record that the turn is on the page. @param {Turn} turn @param {HTMLElement} element */
   meet(turn, element) {
+    const isOther = (this.met.get(turn.position) ?? turn.text) !== turn.text;
+    this.met.set(turn.position, turn.text);
     for (const { number } of this.asks.about(turn)) {
+      if (isOther) this.asking.attention.forget(subjectOf(turn.position, number));
       this.asking.meet(subjectOf(turn.position, number), [element], turn.text.length);
     }
   }
 
-  /** What of single turns has to be answered and is not, neither saved nor on its way. */
+  /** Required subjects of single turns without answers, neither saved nor being sent. */
   get unjudged() {
-    return this.asking.unjudged(this.asks.required(this.work.known.turns));
+    return this.asking.unjudged(this.asks.required(this.work.dialogue.turns));
   }
 
-  /** What of the whole conversation is asked and not answered. */
+  /** Subjects about the whole conversation without answers. */
   get unrated() {
     return this.asking.unjudged(this.asks.atEnd);
   }
 
-  /** What must be answered before anything else can happen. @returns {string | null} */
+  /** The subject that must be answered before the conversation goes on. @returns {string | null} */
   get waiting() {
-    const { progress } = this.work.known;
+    const { progress } = this.work.dialogue;
     if (!progress) return null;
     const { unjudged } = this;
     if (progress.thinking) return unjudged.find((subject) => this.asks.of(subject).moment === "waiting") ?? null;
@@ -76,27 +81,27 @@ export class Labels {
     return this.work.isRating || isLastTurn(progress) ? this.unrated[0] ?? null : null;
   }
 
-  /** Whether nothing more is to be said or answered. */
+  /** True if neither a message nor an answer is left to give. */
   get isOver() {
-    const { progress, fault } = this.work.known;
+    const { progress, fault } = this.work.dialogue;
     return progress !== null && !fault && isLastTurn(progress) && !this.unjudged.length && !this.unrated.length;
   }
 
-  /** What the dock is for now. */
+  /** Mode of the dock: "over", "write", "ask" or "both". */
   get mode() {
     if (this.isOver) return "over";
-    if (!this.asking.asked) return "write";
+    if (!this.asking.current) return "write";
     return this.work.isWriting ? "both" : "ask";
   }
 
-  /** Replies judged, sent or not, against those wanted. */
+  /** Number of judged replies, saved or not, and of those needed. */
   get count() {
-    const { turns, progress } = this.work.known;
+    const { turns, progress } = this.work.dialogue;
     const replies = turns.filter(({ speaker, counted }) => speaker !== "human" && counted);
     const open = new Set(this.unjudged.map((subject) => partsOf(subject).position));
     const done = replies.filter(({ position }) => !open.has(position)).length;
-    const wanted = progress?.labels_needed ?? 1;
-    return { done, of: wanted, isAll: done >= wanted };
+    const needed = progress?.labels_needed ?? 1;
+    return { done, of: needed, isAll: done >= needed };
   }
 
   /**
@@ -106,22 +111,27 @@ export class Labels {
    */
   judgmentOf({ position }, { number }) {
     const subject = subjectOf(position, number);
-    const { isOpen, known, outbox } = this.work;
+    const { isOpen, dialogue, outbox } = this.work;
     const answers = this.asking.answersOf(subject);
-    if (this.asking.asked?.subject === subject) return { state: "asked", text: "", answers: answers ?? {} };
-    if (!answers) return { state: known.progress?.may_send ? "unjudged" : "", text: "", answers: {} };
+    if (this.asking.current?.subject === subject) return { state: "asked", text: "", answers: answers ?? {} };
+    if (!answers) return { state: dialogue.progress?.may_send ? "unjudged" : "", text: "", answers: {} };
     const isHeld = subject in outbox.held.labels;
     const text = inShort(this.asking.questionsOf(subject), answers);
     return { state: isHeld ? (isOpen ? "saving" : "unsaved") : "saved", text, answers };
   }
 
+  /** Whether something is answered about the turn, saved or not. @param {Turn} turn */
+  isAnswered(turn) {
+    return this.asks.about(turn).some(({ number }) => Object.keys(this.asking.answersOf(subjectOf(turn.position, number)) ?? {}).length > 0);
+  }
+
   get askedElement() {
-    const { asked } = this.asking;
-    const position = asked && partsOf(asked.subject).position;
+    const { current } = this.asking;
+    const position = current && partsOf(current.subject).position;
     return position === null ? null : this.elementOf(position);
   }
 
-  /** To the question and the reply that it is about. */
+  /** Focus the question, and scroll to the reply that it is about. */
   showAsked() {
     this.asking.focus();
     const element = this.askedElement;

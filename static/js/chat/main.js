@@ -1,4 +1,4 @@
-/** The chat page: hears the server, does what the worker does, and has the parts show what follows. */
+/** The chat page: receives frames of the server, handles what the worker does, and updates the parts of the page. */
 
 import { Rhythm } from "../kit/rhythm.js";
 import { Composer, hasKeyboard } from "../kit/composer.js";
@@ -14,11 +14,12 @@ import { isDocked, isInView } from "../kit/sight.js";
 import { showConnection, showProgress, showSaved, writing } from "../kit/status.js";
 import { partsOf, subjectOf } from "../kit/subjects.js";
 import { Alerts } from "./alerts.js";
-import { Company } from "./company.js";
+import { Partner } from "./partner.js";
 import { GrowingReply } from "./growing.js";
 import { Labels } from "./labels.js";
 import { Follower } from "./scroll.js";
 import { TurnList } from "./turns.js";
+import { Versions } from "./versions.js";
 import { Waiting } from "./waiting.js";
 import { hintOf, obstacleTo, progressInWords } from "./words.js";
 import { Work } from "./work.js";
@@ -27,14 +28,14 @@ import { Work } from "./work.js";
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {import("./asks.js").Ask} Ask
  * @typedef {{socket: string, asks: Ask[], max_chars: number, dialogue: string, person: boolean, notes_typing: boolean, disclosed: boolean,
- *            may_stop: boolean}} Settings
+ *            may_stop: boolean, max_versions: number}} Settings
  */
 
 const REPLIES = new Set(["bot_turn", "partner_turn"]);
 
-/** What stood there when the page opened is not news. */
+/** Turns that are on the page from the start are not announced. */
 const HISTORY_MS = 500;
-/** Overrides and isolates of the direction of writing, with which a text could pose as another. */
+/** Overrides and isolates of the writing direction, which could make a text look like another one. */
 const DIRECTION_MARKS = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** After the first fault of a reply. */
@@ -44,18 +45,23 @@ class Chat {
   /** @param {Settings} settings */
   constructor(settings) {
     const storage = lastingStorage();
-    this.outbox = new Outbox(storage, settings.dialogue, (subject, answers) => ({ type: "label", ...partsOf(subject), answers }));
+    this.outbox = new Outbox(storage, settings.dialogue, (subject, answers) => ({
+      type: "label",
+      ...partsOf(subject),
+      answers,
+      ...(settings.max_versions > 1 && this.work.versionOf(partsOf(subject).position)),
+    }));
     this.work = new Work(this.outbox);
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.retryTimer = undefined;
-    /** Whether the server knows that the worker writes. */
+    /** True once the server was told that the worker writes. */
     this.hasBegun = false;
 
     this.page = byId("chat");
     this.dock = byId("dock");
     this.alerts = new Alerts({ retry: () => this.retry(), giveUp: () => this.end("give_up") });
     this.waiting = new Waiting({ mayEnd: !settings.person, onEnd: () => this.alerts.askToEnd(() => this.end("give_up")) });
-    this.company = settings.person ? this.makeCompany(settings.disclosed) : null;
+    this.partner = settings.person ? this.makePartner(settings.disclosed) : null;
     this.finish = new Finish({ onFinish: () => this.confirmFinish(), onRefused: () => this.toUnjudged() });
     this.follower = new Follower(byId("new-reply"));
     this.labels = this.makeLabels(settings.asks);
@@ -68,11 +74,12 @@ class Chat {
       onShown: (turn, element) => this.labels.meet(turn, element),
     });
     this.growing = this.makeGrowing(settings.may_stop);
+    this.versions = new Versions(settings.max_versions, (frame) => this.connection.send(frame));
     this.composer = new Composer(
       { form: byId("composer"), box: byId("message"), send: byId("send"), count: byId("count") },
       {
         maxChars: settings.max_chars,
-        onDraft: (text) => this.drafted(text),
+        onDraft: (text) => this.onDraft(text),
         onSend: (text) => this.send(text),
       },
     );
@@ -81,11 +88,11 @@ class Chat {
     explain(settings.asks.flatMap(({ questions }) => questions));
     byId("unready").remove();
     this.page.hidden = false;
-    if (this.company && document.hidden) this.alerts.markUnread();
+    if (this.partner && document.hidden) this.alerts.markUnread();
     this.composer.text = this.outbox.draftOf();
     this.rhythm = settings.notes_typing ? new Rhythm(/** @type {HTMLTextAreaElement} */ (byId("message"))) : null;
     this.connection = new Connection(settings.socket, {
-      onFrame: (frame) => this.heard(frame),
+      onFrame: (frame) => this.onFrame(frame),
       onState: (state) => {
         this.work.line = state;
         this.render();
@@ -94,8 +101,8 @@ class Chat {
   }
 
   /** @param {boolean} isDisclosed */
-  makeCompany(isDisclosed) {
-    return new Company({
+  makePartner(isDisclosed) {
+    return new Partner({
       isDisclosed,
       onTyping: () => void this.connection.send({ type: "typing" }),
       onChange: () => this.render(),
@@ -125,7 +132,7 @@ class Chat {
         send: (frame) => void this.connection.send(frame),
         done: (_, event) => this.moveOn(event),
         changed: () => this.render(),
-        cancel: () => this.wayBack,
+        cancel: () => this.cancelRating,
       },
     });
   }
@@ -135,7 +142,7 @@ class Chat {
     listenToKeys({
       openGroup: () => this.asking.group,
       mayAnswer: () => this.asking.attention.mayPress && !this.isAway,
-      early: () => (this.isAway ? this.labels.showAsked() : this.asking.early()),
+      early: () => (this.isAway ? this.labels.showAsked() : this.asking.onEarlyKey()),
       takeBack: () => this.asking.heldBack.takeBack(),
       takeText: (text) => this.write(text),
       escape: (isInText) => this.escape(isInText),
@@ -144,33 +151,34 @@ class Chat {
     });
   }
 
-  /** Whether the reply that is asked about is scrolled away from its question. */
+  /** True if the reply of the open question is scrolled out of view. */
   get isAway() {
     return isDocked() && !isInView(this.labels.askedElement);
   }
 
-  // --- what the server says ---
+  // --- frames from the server ---
 
   /** @param {Frame} frame */
-  heard(frame) {
+  onFrame(frame) {
     if (frame.type === "are_you_there") return void this.connection.send({ type: "here" });
-    if (frame.type === "partner_typing") return this.company?.typed();
+    if (frame.type === "partner_typing") return this.partner?.typed();
     if (frame.to) return this.leave(frame.to);
-    if (this.growing.hear(frame)) return;
+    if (this.growing.onFrame(frame)) return;
     const { work } = this;
-    const isFirst = work.known.progress === null;
-    work.hear(frame);
-    if (frame.type === "state") this.outbox.frames().forEach((held) => this.connection.send(held));
+    const isFirst = work.dialogue.progress === null;
+    work.onFrame(frame);
+    this.versions.onFrame(frame);
+    if (frame.type === "state") this.outbox.frames().forEach((pending) => this.connection.send(pending));
     if (frame.type === "refused" && frame.key) this.composer.text = this.outbox.draftOf();
-    if (work.known.finished) return this.leave(work.known.finished);
-    if (REPLIES.has(frame.type)) this.company?.hasWritten();
+    if (work.dialogue.finished) return this.leave(work.dialogue.finished);
+    if (REPLIES.has(frame.type)) this.partner?.hasWritten();
     if (REPLIES.has(frame.type)) work.isWriting = this.composer.hasFocus && this.composer.text !== "";
     this.render();
     this.follow(frame, isFirst);
     this.retryFirstFault();
   }
 
-  /** The first time the chatbot is asked again by itself: most faults are over a moment later. */
+  /** Retry automatically after the first fault of a reply: most faults are short. */
   retryFirstFault() {
     clearTimeout(this.retryTimer);
     if (this.work.isFirstFault) this.retryTimer = setTimeout(() => this.work.isFirstFault && this.retry(), RETRY_MS);
@@ -193,12 +201,12 @@ class Chat {
     }
   }
 
-  /** The page has just been filled: to the open question, or into the box where no keyboard covers the page. */
+  /** After the first frame, focus the open question, or the message box where no on-screen keyboard would cover the page. */
   begin() {
     this.follower.toStart(this.labels.askedElement);
     setTimeout(() => this.list.announceFromNowOn(), HISTORY_MS);
     const isFree = document.activeElement === document.body || document.activeElement?.id === "main";
-    if (isFree && this.asking.asked) this.asking.focus();
+    if (isFree && this.asking.current) this.asking.focus();
     else if (isFree && hasKeyboard()) this.composer.focus();
   }
 
@@ -210,27 +218,27 @@ class Chat {
     location.replace(url);
   }
 
-  // --- what the worker does ---
+  // --- actions of the worker ---
 
   /** @param {string} text */
-  drafted(text) {
+  onDraft(text) {
     this.outbox.keepDraft(text);
     if (text) this.work.hasLostMarks = false;
     if (!text || !this.work.maySend) return;
-    if (this.company) this.company.type();
-    else if (!this.hasBegun) this.hasBegun = this.connection.send({ type: "typing" }); // from now on the place is theirs
+    if (this.partner) this.partner.type();
+    else if (!this.hasBegun) this.hasBegun = this.connection.send({ type: "typing" }); // reserves the place
   }
 
   /** @param {string} text */
   send(text) {
     const { maySend } = this.work;
-    if (!maySend && this.asking.asked) return this.escape(true);
+    if (!maySend && this.asking.current) return this.escape(true);
     if (!maySend || !text.trim() || this.composer.isTooLong) return this.render();
     this.asking.heldBack.flush();
-    const kept = text.replace(DIRECTION_MARKS, "").trim(); // as the server does; here the worker is told
-    this.work.hasLostMarks = kept !== text.trim();
-    if (!kept) return this.render();
-    this.outbox.holdTurn(newKey(), kept, this.rhythm?.take());
+    const cleaned = text.replace(DIRECTION_MARKS, "").trim(); // as the server does; the page mentions it
+    this.work.hasLostMarks = cleaned !== text.trim();
+    if (!cleaned) return this.render();
+    this.outbox.holdTurn(newKey(), cleaned, this.rhythm?.take());
     this.composer.text = "";
     const turn = this.outbox.frames().find((frame) => frame.type === "turn");
     if (turn) this.connection.send(turn);
@@ -245,12 +253,12 @@ class Chat {
     this.composer.take(text);
   }
 
-  /** Between the message and the question; without a question to Finish, and out of a change. @param {boolean} isInText */
+  /** Move the focus between message and question; without a question to Finish; leave a change of an answer. @param {boolean} isInText */
   escape(isInText) {
-    const { asked } = this.asking;
+    const { current } = this.asking;
     if (this.asking.change) this.asking.keep();
-    else if (this.wayBack) return this.goOn();
-    else if (isInText && asked) {
+    else if (this.cancelRating) return this.goOn();
+    else if (isInText && current) {
       this.work.isWriting = false;
       this.render();
       this.asking.focus();
@@ -260,12 +268,12 @@ class Chat {
     else this.write("");
   }
 
-  /** After the last answer about a reply: to the next question, or to the box. @param {Event} event */
+  /** After the last answer about a reply, focus the next question or the message box. @param {Event} event */
   moveOn(event) {
     this.work.isWriting = false;
     this.render();
     this.follower.added(null);
-    if (this.asking.asked) this.labels.showAsked();
+    if (this.asking.current) this.labels.showAsked();
     else if (this.work.isRating) this.endRating();
     else if (this.labels.isOver) this.finish.button.focus({ preventScroll: true });
     else if (wantsMessageBox(event)) this.composer.focus();
@@ -285,8 +293,8 @@ class Chat {
     this.confirmFinish();
   }
 
-  /** Out of the questions about the whole, back to talking; null where nothing more can be said. */
-  get wayBack() {
+  /** Button that returns from the questions about the whole to the conversation; null if it has no turns left. */
+  get cancelRating() {
     return this.work.isRating && this.work.maySend ? { label: gettext("Keep talking"), act: () => this.goOn() } : null;
   }
 
@@ -302,7 +310,7 @@ class Chat {
 
   // --- the end ---
 
-  /** Before the end come the questions about the whole, unless they are answered. */
+  /** Ask the open questions about the whole conversation first, then ask for confirmation. */
   confirmFinish() {
     if (this.labels.unrated.length) {
       this.work.isRating = true;
@@ -315,10 +323,10 @@ class Chat {
     this.alerts.ask(gettext("Finish the conversation?"), say, gettext("Yes, finish"), () => this.end("finish"));
   }
 
-  /** Finish was pressed too early: to what is missing. */
+  /** Show what is missing after Finish was pressed too early. */
   toUnjudged() {
     const [first] = this.labels.unjudged;
-    if (first !== undefined && !this.asking.asked) this.asking.ask(first);
+    if (first !== undefined && !this.asking.current) this.asking.ask(first);
     this.render();
     this.labels.showAsked();
     setText(byId("hint"), obstacleTo(this.work, this.labels));
@@ -331,11 +339,11 @@ class Chat {
     this.render();
   }
 
-  // --- what is shown ---
+  // --- display ---
 
   render() {
-    const { known, isOpen, line, maySend, isTryingAgain } = this.work;
-    if (known.finished) return;
+    const { dialogue, isOpen, line, maySend, isTryingAgain } = this.work;
+    if (dialogue.finished) return;
     const { mode } = this.labels;
     this.dock.dataset.mode = mode;
     byId("composer").inert = mode === "ask" || mode === "over";
@@ -343,27 +351,30 @@ class Chat {
     this.asking.render(); // after its subject has come on the page
     showConnection(line, writing());
     showSaved(line, this.outbox.isEmpty, this.work.hasSaved);
-    this.alerts.showRefusal(known.refusal);
-    this.alerts.showFault(known.fault, { isOpen, isRetrying: isTryingAgain });
+    this.alerts.showRefusal(dialogue.refusal);
+    this.alerts.showFault(dialogue.fault, { isOpen, isRetrying: isTryingAgain });
     this.composer.unlock(maySend);
-    if (!known.progress) return;
-    const isWriting = this.company ? this.company.isWriting(known.progress) : known.progress.thinking;
-    this.alerts.showThinking(isTryingAgain || isWriting, known.isStarting && !this.growing.isShown);
-    this.waiting.show(!this.company && (isTryingAgain || isWriting) && !this.growing.isShown);
-    this.company?.show(known.company);
+    if (!dialogue.progress) return;
+    const isWriting = this.partner ? this.partner.isWriting(dialogue.progress) : dialogue.progress.thinking;
+    this.alerts.showThinking(isTryingAgain || isWriting, dialogue.isStarting && !this.growing.isShown);
+    this.waiting.show(!this.partner && (isTryingAgain || isWriting) && !this.growing.isShown);
+    this.partner?.show(dialogue.partner);
     setText(byId("hint"), hintOf(this.work, this.labels, this.composer));
     this.showFinish(mode);
     showProgress({ ...this.labels.count, text: progressInWords(this.labels) });
   }
 
   showTurns() {
-    const { known, isOpen } = this.work;
+    const { dialogue, isOpen } = this.work;
     const { turn: pending } = this.outbox.held;
     this.list.show(
-      known.turns,
+      dialogue.turns,
       (turn, ask) => this.labels.judgmentOf(turn, ask),
       pending && { text: pending.text, mark: isOpen ? gettext("Sending …") : gettext("Not sent yet"), isBad: !isOpen },
     );
+    const reply = pending ? null : this.work.exchangeable;
+    const mayChoose = reply && isOpen && !this.labels.isAnswered(reply);
+    this.versions.show(mayChoose ? this.list.element(reply.position) : null, reply && (dialogue.versions ?? { position: reply.position, number: 1, of: 1 }));
   }
 
   /** @param {string} mode */

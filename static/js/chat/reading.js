@@ -1,4 +1,4 @@
-/** The texts beside the conversation: all of them are on the page from the start. */
+/** Starts the reading material beside the conversation, which is on the page from the start. */
 
 import { Reading } from "../kit/reading.js";
 

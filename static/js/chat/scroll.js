@@ -3,7 +3,7 @@
 import { isInView } from "../kit/sight.js";
 
 const NEAR_PX = 160;
-const TOP_PX = 80; // what sticks to the top, and some air
+const TOP_PX = 80; // the sticky bar at the top, and a margin
 
 export class Follower {
   /** @param {HTMLElement} button  shown when a reply waits below */
@@ -20,7 +20,7 @@ export class Follower {
     if (this.isFollowing) this.button.hidden = true;
   }
 
-  /** Call after something was added at the end. @param {HTMLElement | null} reply  if it was one */
+  /** Call after an element was added at the end. @param {HTMLElement | null} reply  if it was one */
   added(reply) {
     if (this.isFollowing) this.toStart(reply);
     else if (reply) this.button.hidden = false;
@@ -31,13 +31,13 @@ export class Follower {
     if (this.isFollowing && reply.getBoundingClientRect().top > TOP_PX) this.toStart(reply);
   }
 
-  /** Call when a reply that grew is complete: whoever reads it is left alone. @param {HTMLElement | null} reply */
+  /** Call when a growing reply is complete; the position of a reader who scrolled up stays. @param {HTMLElement | null} reply */
   completed(reply) {
     if (this.isFollowing) this.toStart(reply);
     else if (reply) this.button.hidden = isInView(reply);
   }
 
-  /** To the end of the page, unless that would hide where this begins. @param {HTMLElement | null} reply */
+  /** Scroll to the end of the page, unless that would hide the beginning of this reply. @param {HTMLElement | null} reply */
   toStart(reply) {
     this.toEnd();
     const begin = reply?.getBoundingClientRect().top ?? TOP_PX;

@@ -1,5 +1,5 @@
 /**
- * What is known of the dialogue, as the server told it. Pure: no DOM, no socket, no clock.
+ * State of the dialogue, computed from the frames of the server. Pure: no DOM, no socket, no clock.
  *
  * @typedef {import("../kit/answers.js").Answers} Answers
  * @typedef {import("../kit/outbox.js").Frame} Frame
@@ -8,10 +8,11 @@
  * @typedef {{turns: number, min_turns: number, max_turns: number, labelled: number, labels_needed: number,
  *            unlabelled: number[], thinking: boolean, may_send: boolean, may_finish: boolean,
  *            room: number, closing: boolean, long_enough: boolean, hint: string}} Progress  room: turns that a message needs
- * @typedef {{left: boolean, away: boolean, away_seconds: number, may_end: boolean}} Company  the person opposite
+ * @typedef {{left: boolean, away: boolean, away_seconds: number, may_end: boolean}} PartnerState  of the other person
  * @typedef {{say: string, attempts: number, may_give_up: boolean}} Fault
- * @typedef {{turns: Turn[], labels: Record<string, Answers>, fault: Fault | null, isStarting: boolean, progress: Progress | null,
- *            company: Company | null, finished: string | null, refusal: string | null}} Dialogue
+ * @typedef {{position: number, number: number, of: number}} Versions  of the last reply: the kept one, of how many
+ * @typedef {{turns: Turn[], versions: Versions | null, labels: Record<string, Answers>, fault: Fault | null, isStarting: boolean, progress: Progress | null,
+ *            partner: PartnerState | null, finished: string | null, refusal: string | null}} Dialogue
  */
 
 import { gettext, ngettext } from "../kit/gettext.js";
@@ -20,11 +21,12 @@ import { subjectOf } from "../kit/subjects.js";
 /** @type {Readonly<Dialogue>} */
 export const UNKNOWN = Object.freeze({
   turns: [],
+  versions: null,
   labels: {},
   fault: null,
   isStarting: false,
   progress: null,
-  company: null,
+  partner: null,
   finished: null,
   refusal: null,
 });
@@ -34,19 +36,29 @@ export const UNKNOWN = Object.freeze({
  * @param {Turn} turn
  */
 function withTurn(turns, turn) {
-  const others = turns.filter((known) => known.position !== turn.position);
+  const others = turns.filter(({ position }) => position !== turn.position);
   return [...others, turn].sort((a, b) => a.position - b.position);
 }
 
 /**
- * Frames of two tabs may cross. Turns and labels only ever grow in number, so their sum tells which came later.
+ * Frames of two tabs may cross. Turns and labels only ever grow in number, so the greater sum is the later state.
  *
- * @param {Progress | null} known
- * @param {Progress | undefined} told
+ * @param {Progress | null} current
+ * @param {Progress | undefined} received
  */
-function later(known, told) {
-  if (!known || !told) return told ?? known;
-  return told.turns + told.labelled < known.turns + known.labelled ? known : told;
+function newest(current, received) {
+  if (!current || !received) return received ?? current;
+  return received.turns + received.labelled < current.turns + current.labelled ? current : received;
+}
+
+/**
+ * The number of the reply at a position, among those to the same message.
+ *
+ * @param {Dialogue} dialogue
+ * @param {number} position
+ */
+export function versionAt({ versions }, position) {
+  return versions?.position === position ? versions.number : 1;
 }
 
 /** @param {{position: number | null, ask: number, answers: Answers}[]} annotations @returns {Record<string, Answers>} */
@@ -56,38 +68,49 @@ function bySubject(annotations) {
 
 /** @type {Record<string, (known: Dialogue, frame: Frame) => Partial<Dialogue>>} */
 const CHANGES = {
-  state: (_, { turns, annotations, fault, starting = false, finished }) => ({
+  state: (_, { turns, versions = null, annotations, fault, starting = false, finished }) => ({
     turns,
+    versions,
     labels: bySubject(annotations),
     fault,
     isStarting: starting,
     finished,
     refusal: null,
   }),
-  turn_saved: (known, { turn }) => ({ turns: withTurn(known.turns, turn), fault: null, isStarting: false, refusal: null }),
+  turn_saved: (dialogue, { turn }) => ({ turns: withTurn(dialogue.turns, turn), fault: null, isStarting: false, refusal: null }),
   bot_starting: () => ({ isStarting: true }),
-  bot_turn: (known, { turn }) => ({ turns: withTurn(known.turns, turn), fault: null, isStarting: false }),
-  partner_turn: (known, { turn }) => ({ turns: withTurn(known.turns, turn) }),
-  partner: (_, { left, away, away_seconds, may_end }) => ({ company: { left, away, away_seconds, may_end } }),
+  bot_turn: (dialogue, { turn, versions = null }) => ({ turns: withTurn(dialogue.turns, turn), versions, fault: null, isStarting: false }),
+  regenerating: (dialogue, { position }) => ({
+    turns: dialogue.turns.filter((turn) => turn.position < position),
+    versions: null,
+    fault: null,
+    isStarting: false,
+    refusal: null,
+  }),
+  partner_turn: (dialogue, { turn }) => ({ turns: withTurn(dialogue.turns, turn) }),
+  partner: (_, { left, away, away_seconds, may_end }) => ({ partner: { left, away, away_seconds, may_end } }),
   bot_failed: (_, { fault }) => ({ fault, isStarting: false }),
-  label_saved: (known, label) => ({ labels: { ...known.labels, ...bySubject([/** @type {any} */ (label)]) }, refusal: null }),
+  label_saved: (dialogue, label) => ({ labels: { ...dialogue.labels, ...bySubject([/** @type {any} */ (label)]) }, refusal: null }),
   refused: (_, { say }) => ({ refusal: say }),
 };
 
 /**
  * The dialogue after one frame of the server. A frame of an unknown type changes nothing.
  *
- * @param {Dialogue} known
+ * @param {Dialogue} dialogue
  * @param {Frame} frame
  * @returns {Dialogue}
  */
-export function receive(known, frame) {
+export function receive(dialogue, frame) {
   const change = Object.hasOwn(CHANGES, frame.type) ? CHANGES[frame.type] : null;
-  if (!change) return known;
-  return { ...known, ...change(known, frame), progress: later(known.progress, frame.progress) };
+  if (!change) return dialogue;
+  // While another reply is awaited, the conversation is shorter than it was.
+  const isShorter = frame.type === "regenerating" || frame.regenerating;
+  const progress = isShorter ? frame.progress : newest(dialogue.progress, frame.progress);
+  return { ...dialogue, ...change(dialogue, frame), progress };
 }
 
-/** Whether no message fits any more. @param {Progress} progress */
+/** True if the dialogue has no turns left for a message. @param {Progress} progress */
 export function isLastTurn({ turns, max_turns, thinking, room, closing }) {
   return !thinking && (closing || turns + room > max_turns);
 }

@@ -1,6 +1,6 @@
-/** The conversation as a list, brought up to date in place so that focus stays. */
+/** The conversation as a list, updated in place so that the focus stays. */
 
-import { make, setText, written } from "../kit/dom.js";
+import { make, setText, textElement } from "../kit/dom.js";
 
 /**
  * @typedef {import("./store.js").Turn} Turn
@@ -11,7 +11,7 @@ import { make, setText, written } from "../kit/dom.js";
  * @typedef {{state: State, text: string, answers: Answers}} Judgment  text: the answers in short
  * @typedef {{text: string, mark: string, isBad: boolean}} Pending
  * @typedef {{element: HTMLElement, show: (judgment: Judgment) => void}} Foot  of one ask
- * @typedef {{element: HTMLElement, text: HTMLElement, feet: Map<number, Foot>}} Row
+ * @typedef {{element: HTMLElement, text: HTMLElement, source: string, feet: Map<number, Foot>}} Row
  */
 
 import { gettext } from "../kit/gettext.js";
@@ -19,10 +19,10 @@ import { Asks } from "./asks.js";
 
 const changes = () => ({ saved: gettext("Change"), saving: gettext("saving …"), unsaved: gettext("not saved yet"), unjudged: "", asked: "", "": "" });
 
-/** What was answered about a reply, in short, and the way to change it. */
+/** The answers about a turn in short, and a button to change them. */
 class Chip {
   /**
-   * @param {string} invitation  while nothing is answered
+   * @param {string} invitation  text while there are no answers
    * @param {() => void} onChange
    */
   constructor(invitation, onChange) {
@@ -42,19 +42,19 @@ class Chip {
   }
 }
 
-/** A vote that nobody has to give, and that can be taken back: one press. */
+/** An optional vote by one press, which a second press withdraws. */
 class Votes {
   /**
    * @param {Ask} ask
-   * @param {(key: string, value: Value | null) => void} onVote  null: taken back
+   * @param {(key: string, value: Value | null) => void} onVote  null: withdrawn
    */
   constructor({ questions: [question] }, onVote) {
     this.question = question;
     /** @type {Value | null} */
-    this.given = null;
+    this.value = null;
     this.buttons = question.choices.map(({ value, label }) => {
       const button = make("button", { type: "button", class: "vote", "aria-pressed": "false" }, label);
-      button.addEventListener("click", () => onVote(question.key, this.given === value ? null : value));
+      button.addEventListener("click", () => onVote(question.key, this.value === value ? null : value));
       return button;
     });
     this.element = make("div", { class: "votes", role: "group", "aria-label": question.wording, "aria-live": "off" }, ...this.buttons);
@@ -63,10 +63,10 @@ class Votes {
   /** @param {Judgment} judgment */
   show({ answers, state }) {
     const answer = answers[this.question.key] ?? null;
-    this.given = Array.isArray(answer) ? null : answer;
+    this.value = Array.isArray(answer) ? null : answer;
     this.element.dataset.state = state;
     this.question.choices.forEach(({ value }, at) => {
-      this.buttons[at].setAttribute("aria-pressed", String(value === this.given));
+      this.buttons[at].setAttribute("aria-pressed", String(value === this.value));
     });
   }
 }
@@ -83,7 +83,7 @@ export class TurnList {
     this.options = options;
     /** @type {Map<number, Row>} */
     this.rows = new Map();
-    this.pending = this.row("human", "pending", { text: " " }); // not empty, which stands for a reply without text
+    this.pending = this.row("human", "pending", { text: " " }); // not empty: an empty text means a reply without text
     this.pendingMark = make("span", { class: "mark" });
     this.pending.element.append(this.pendingMark);
   }
@@ -91,7 +91,7 @@ export class TurnList {
   /**
    * @param {Turn[]} turns
    * @param {(turn: Turn, ask: Ask) => Judgment} judgmentOf
-   * @param {Pending | null} pending  the worker's turn under way
+   * @param {Pending | null} pending  the worker's turn that is being sent
    */
   show(turns, judgmentOf, pending) {
     const positions = new Set(turns.map(({ position }) => position));
@@ -112,8 +112,11 @@ export class TurnList {
 
   /** @param {Turn} turn */
   rowOf(turn) {
-    const known = this.rows.get(turn.position);
-    if (known) return known;
+    const existing = this.rows.get(turn.position);
+    if (existing) {
+      if (existing.source !== turn.text && turn.speaker === "bot") this.rewrite(existing, turn);
+      return existing;
+    }
     const row = this.row(turn.speaker, String(turn.position), turn);
     for (const ask of this.options.asksOf(turn)) {
       const foot = this.footOf(turn, ask);
@@ -123,6 +126,14 @@ export class TurnList {
     if (row.feet.size) this.options.onShown(turn, row.text);
     this.rows.set(turn.position, row);
     return row;
+  }
+
+  /** Another reply takes the place of the one before. @param {Row} row @param {Turn} turn */
+  rewrite(row, turn) {
+    const text = textElement(turn.text, turn.html, { id: `turn-${turn.position}` });
+    row.text.replaceWith(text);
+    Object.assign(row, { text, source: turn.text });
+    if (row.feet.size) this.options.onShown(turn, text);
   }
 
   /**
@@ -140,14 +151,14 @@ export class TurnList {
   /**
    * @param {Turn["speaker"]} speaker
    * @param {string} name
-   * @param {{text: string, html?: string}} said
+   * @param {{text: string, html?: string}} content
    * @returns {Row}
    */
-  row(speaker, name, said) {
-    const text = written(said.text, said.html, { id: `turn-${name}` });
+  row(speaker, name, content) {
+    const text = textElement(content.text, content.html, { id: `turn-${name}` });
     const who = make("span", { class: "visually-hidden" }, `${speaker === "human" ? gettext("You") : this.options.botName}: `);
     const element = make("li", { class: `turn turn--${speaker}`, ...(speaker === "human" && { "aria-live": "off" }) }, who, text);
-    return { element, text, feet: new Map() };
+    return { element, text, source: content.text, feet: new Map() };
   }
 
   /** @param {Pending | null} pending */
@@ -160,7 +171,7 @@ export class TurnList {
     if (!element.isConnected) this.list.append(element);
   }
 
-  /** Let screen readers hear what is added: a live region, so that each reply stands in the page only once. */
+  /** Let screen readers announce new turns: the list becomes a live region, so that no reply is on the page twice. */
   announceFromNowOn() {
     this.list.setAttribute("aria-live", "polite");
   }

@@ -1,19 +1,19 @@
-/** How long a reply takes, once that is longer than usual, and the way out when it takes much too long. */
+/** Time that a late reply has taken, and a button to end the conversation when it takes much too long. */
 
 import { byId, setText } from "../kit/dom.js";
 import { gettext, ngettext } from "../kit/gettext.js";
 
 const SECOND_MS = 1000;
-/** From here on the page counts, and says that this is unusual. */
+/** Seconds after which the page shows the time and calls the delay unusual. */
 const UNUSUAL_SECONDS = 10;
-/** From here on the worker may end the conversation: a little more than the server asks for (dialogues/services.py). */
+/** Seconds after which the worker may end the conversation: slightly more than the server requires (dialogues/services.py). */
 const TOO_LONG_SECONDS = 62;
 
 export class Waiting {
-  /** @param {{mayEnd: boolean, onEnd: () => void}} options  mayEnd: no person writes the reply */
+  /** @param {{mayEnd: boolean, onEnd: () => void}} options  mayEnd: true if a chatbot writes the reply */
   constructor({ mayEnd, onEnd }) {
     this.mayEnd = mayEnd;
-    // Looked up once: at the end of the work they leave the page.
+    // Looked up once: they are removed at the end of the work.
     this.card = byId("waiting");
     this.time = byId("thinking-time");
     this.text = byId("waiting-text");
@@ -33,7 +33,7 @@ export class Waiting {
   tick() {
     const seconds = this.since === null ? 0 : Math.floor((performance.now() - this.since) / SECOND_MS);
     const isUnusual = seconds >= UNUSUAL_SECONDS;
-    // For the eyes only: screen readers hear once that it takes long.
+    // Hidden from screen readers, which announce the delay once.
     setText(this.time, isUnusual ? ngettext("%(n)s second", "%(n)s seconds", seconds) : "");
     setText(
       this.text,

@@ -1,4 +1,4 @@
-/** What the page says of how far the conversation is, what to do next, and why it cannot be finished yet. */
+/** Texts about the progress of the conversation, the next step, and the reason why it cannot be finished yet. */
 
 import { hasKeyboard } from "../kit/composer.js";
 import { gettext } from "../kit/gettext.js";
@@ -18,7 +18,7 @@ import { whyNotFinish } from "./store.js";
  * @param {Work} work
  * @param {Labels} labels
  */
-export function obstacleTo({ known: { progress, fault }, isOpen, isRating, isFinishing, outbox }, labels) {
+export function obstacleTo({ dialogue: { progress, fault }, isOpen, isRating, isFinishing, outbox }, labels) {
   if (!progress) return gettext("Connecting …");
   if (fault) return gettext("The chatbot could not answer: let it try again.");
   const obstacle = whyNotFinish(progress, {
@@ -31,7 +31,7 @@ export function obstacleTo({ known: { progress, fault }, isOpen, isRating, isFin
   if (!outbox.isEmpty) return gettext("Your last answer is being saved.");
   if (labels.unrated.length) return isRating ? gettext("Answer the questions, then finish.") : "";
   if (!progress.may_finish) return gettext("Your last answer is being saved.");
-  return isFinishing ? gettext("Finishing …") : labels.asking.asked ? gettext("Answer the question, then finish.") : "";
+  return isFinishing ? gettext("Finishing …") : labels.asking.current ? gettext("Answer the question, then finish.") : "";
 }
 
 /**
@@ -49,11 +49,11 @@ export function progressInWords({ count, asks }) {
  * @param {Labels} labels
  * @param {Composer} composer
  */
-export function hintOf({ known, isOpen, outbox, hasLostMarks }, { asking: { asked, attention, wasEarly }, mode }, composer) {
-  if (mode === "ask" && asked) {
+export function hintOf({ dialogue, isOpen, outbox, hasLostMarks }, { asking: { current, attention, wasEarly }, mode }, composer) {
+  if (mode === "ask" && current) {
     if (wasEarly) return whyLocked();
-    if (!attention.isRead(asked.subject)) return gettext("Read the reply to the end, then answer.");
-    if (partsOf(asked.subject).position === null) return gettext("About the whole conversation. Scroll up to read it again.");
+    if (!attention.isRead(current.subject)) return gettext("Read the reply to the end, then answer.");
+    if (partsOf(current.subject).position === null) return gettext("About the whole conversation. Scroll up to read it again.");
     if (!composer.text) return gettext("You can change your answer later.");
     return hasKeyboard() ? gettext("What you have written is kept; Esc goes back to it.") : gettext("What you have written is kept.");
   }
@@ -63,5 +63,5 @@ export function hintOf({ known, isOpen, outbox, hasLostMarks }, { asking: { aske
   }
   if (composer.isTooLong) return gettext("Shorten your message to send it.");
   if (mode === "both") return hasKeyboard() ? gettext("Answer the question first: Esc goes to it.") : gettext("Answer the question first.");
-  return outbox.isEmpty ? (known.progress?.hint ?? "") : "";
+  return outbox.isEmpty ? (dialogue.progress?.hint ?? "") : "";
 }

@@ -1,6 +1,6 @@
-/** One item on the page: what was said before, and what is judged. */
+/** One item on the page: its context and the text to judge. */
 
-import { make, written } from "../kit/dom.js";
+import { make, textElement } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
 
 /**
@@ -10,30 +10,30 @@ import { gettext } from "../kit/gettext.js";
 const SPEAKERS = [gettext("Speaker A"), gettext("Speaker B")];
 
 /**
- * Speakers are not named as person or machine, which would bias the judgment.
+ * A turn. Speakers are not named as person or machine, which would bias the judgment.
  *
  * @param {string} text
  * @param {number} position
  * @param {{isOwn: boolean, id?: string, note?: string, names?: string[], html?: string | null}} how
  */
 export function turn(text, position, { isOwn, id = "", note = "", names = SPEAKERS, html }) {
-  const shown = written(text, html, { ...(id && { id }) });
+  const body = textElement(text, html, { ...(id && { id }) });
   const who = make("p", { class: "turn__who" }, names[position % 2]);
   if (note) who.append(make("strong", { class: "turn__note" }, note));
   const side = isOwn ? "turn--bot" : "turn--human";
-  return make("li", { class: `turn ${side} ${note && "turn--judged"}` }, who, shown);
+  return make("li", { class: `turn ${side} ${note && "turn--judged"}` }, who, body);
 }
 
 /**
- * Shows an item from its first line; the element of the text that is read last, and how much there is to read.
+ * Show an item from its first line; return the element of its last text, and the number of characters.
  *
  * @param {HTMLElement} list
  * @param {Item} item
  */
 export function showItem(list, { context, text = null, language, html }) {
   const last = context.length - 1;
-  const turns = context.map((said, position) =>
-    turn(said, position, {
+  const turns = context.map((utterance, position) =>
+    turn(utterance, position, {
       isOwn: (position - context.length) % 2 === 0,
       id: position === last ? "before" : "",
       html: html?.context[position],
@@ -47,7 +47,7 @@ export function showItem(list, { context, text = null, language, html }) {
   return { ends: [end], length: [...context, text ?? ""].join("").length };
 }
 
-/** Ids of what a question about this item refers to. @param {Item} item */
+/** Ids of the elements that a question about this item refers to. @param {Item} item */
 export function describes({ context, text = null }) {
   return [context.length && "before", text !== null && "judged"].filter(Boolean).join(" ");
 }

@@ -1,4 +1,4 @@
-/** A page on which items are judged: one after the other, the next ones already here. */
+/** A page on which items are judged one after the other; the next ones are loaded ahead. */
 
 import { Asking } from "../kit/asking.js";
 import { Connection } from "../kit/connection.js";
@@ -20,11 +20,11 @@ import { receive, UNKNOWN } from "./store.js";
  * @typedef {import("./store.js").Item} Item
  * @typedef {object} ItemView
  * @property {(list: HTMLElement, item: Item) => {ends: HTMLElement[], length: number}} show
- *   from its first line; the elements of the texts that are read last, and how many characters there are to read
+ *   shows the item from its first line; returns the elements of the last texts, and the number of characters
  * @property {(item: Item) => string} describes  ids of what a question about it refers to
  */
 
-/** Keys by where the buttons stand: "next" is where one reads on. */
+/** Arrow keys by writing direction: "next" points to where reading continues. */
 const [BACK, NEXT] = document.dir === "rtl" ? ["ArrowRight", "ArrowLeft"] : ["ArrowLeft", "ArrowRight"];
 
 export class Judging {
@@ -37,22 +37,22 @@ export class Judging {
     const storage = lastingStorage();
     this.outbox = new Outbox(storage, settings.batch, (item, answers) => ({ type: "judge", item, answers }));
     /** @type {Batch} */
-    this.known = UNKNOWN;
+    this.batch = UNKNOWN;
     /** @type {string | null} */
-    this.shown = null;
+    this.shownItem = null;
     this.isFinishing = false;
     this.reading = document.getElementById("reading") && new Reading();
 
     this.dock = byId("dock");
     this.finish = new Finish({ onFinish: () => this.end(), onRefused: () => this.refuse() });
-    this.asking = new Asking((item) => questionsOf(settings.asks, this.known.items[item]), {
+    this.asking = new Asking((item) => questionsOf(settings.asks, this.batch.items[item]), {
       dock: this.dock,
       place: byId("ask"),
       outbox: this.outbox,
       page: {
         waiting: () => this.waiting,
-        saved: (item) => this.known.saved[item] ?? {},
-        describedBy: (item) => view.describes(this.known.items[item]),
+        saved: (item) => this.batch.saved[item] ?? {},
+        describedBy: (item) => view.describes(this.batch.items[item]),
         send: (frame) => void this.connection.send(frame),
         done: (item) => this.done(item),
         changed: () => this.render(),
@@ -64,7 +64,7 @@ export class Judging {
     byId("unready").remove();
     byId("judging").hidden = false;
     this.connection = new Connection(settings.socket, {
-      onFrame: (frame) => this.heard(frame),
+      onFrame: (frame) => this.onFrame(frame),
       onState: () => this.render(),
     });
   }
@@ -74,7 +74,7 @@ export class Judging {
     listenToKeys({
       openGroup: () => this.asking.group,
       mayAnswer: () => this.asking.attention.mayPress,
-      early: () => this.asking.early(),
+      early: () => this.asking.onEarlyKey(),
       takeBack: () => this.takeBack(),
       takeText: null,
       escape: () => this.focus(),
@@ -91,15 +91,15 @@ export class Judging {
     });
   }
 
-  // --- what the server says ---
+  // --- frames from the server ---
 
   /** @param {Frame} frame */
-  heard(frame) {
+  onFrame(frame) {
     this.outbox.settle(frame);
-    this.known = receive(this.known, frame);
+    this.batch = receive(this.batch, frame);
     if (frame.type !== "judged") this.isFinishing = false;
-    if (frame.type === "state") this.outbox.frames().forEach((held) => this.connection.send(held));
-    if (this.known.finished) return this.leave(this.known.finished);
+    if (frame.type === "state") this.outbox.frames().forEach((pending) => this.connection.send(pending));
+    if (this.batch.finished) return this.leave(this.batch.finished);
     this.render();
   }
 
@@ -111,7 +111,7 @@ export class Judging {
     location.replace(url);
   }
 
-  // --- what the worker does ---
+  // --- actions of the worker ---
 
   /** @param {string} item */
   done(item) {
@@ -136,7 +136,7 @@ export class Judging {
     this.focus();
   }
 
-  /** Judged items are chosen by name; the one that is next to judge follows from what is known. @param {string | null} item */
+  /** Go back to a judged item, or to the next unjudged one. @param {string | null} item */
   choose(item) {
     this.asking.change = item !== null && this.asking.isJudged(item) ? { subject: item, answers: {} } : null;
   }
@@ -152,17 +152,17 @@ export class Judging {
     this.asking.focus();
   }
 
-  // --- what follows from both ---
+  // --- display ---
 
   /** The next item without answers. @returns {string | null} */
   get waiting() {
-    return this.asking.unjudged(this.known.order)[0] ?? null;
+    return this.asking.unjudged(this.batch.order)[0] ?? null;
   }
 
-  /** The item before the worker; null: all that are here are judged. @returns {string | null} */
+  /** The item on the page; null: all loaded ones are judged. @returns {string | null} */
   get current() {
-    const chosen = this.asking.change?.subject;
-    return chosen !== undefined && this.known.order.includes(chosen) ? chosen : this.waiting;
+    const revisited = this.asking.change?.subject;
+    return revisited !== undefined && this.batch.order.includes(revisited) ? revisited : this.waiting;
   }
 
   /**
@@ -171,14 +171,14 @@ export class Judging {
    * @returns {string | null}
    */
   neighbour(item, step) {
-    const { order } = this.known;
+    const { order } = this.batch;
     const at = item === null ? order.length : order.indexOf(item);
     return order[at + step] ?? null;
   }
 
   /** Why the batch cannot be finished now; "" if it can. */
   get obstacle() {
-    const { progress } = this.known;
+    const { progress } = this.batch;
     if (!progress) return gettext("Connecting …");
     if (this.waiting !== null) return gettext("Judge what is left, then finish.");
     if (this.connection?.state !== "open") return gettext("Not connected: finish when the connection is back.");
@@ -186,19 +186,19 @@ export class Judging {
     return progress.may_finish && !this.isFinishing ? "" : gettext("One moment …");
   }
 
-  /** To the open question, or to the end of the batch. */
+  /** Focus the open question, or the end of the batch. */
   focus() {
-    if (this.asking.asked) this.asking.focus();
+    if (this.asking.current) this.asking.focus();
     else byId("over").focus({ preventScroll: true });
   }
 
   render() {
-    if (this.known.finished) return;
+    if (this.batch.finished) return;
     const state = this.connection?.state ?? "connecting";
     const { current } = this;
-    if (current !== this.shown) this.show(current);
+    if (current !== this.shownItem) this.show(current);
     const { obstacle } = this;
-    const isPast = current === null && this.known.progress !== null;
+    const isPast = current === null && this.batch.progress !== null;
     this.dock.dataset.mode = isPast ? "over" : "ask";
     this.asking.render();
     byId("over").hidden = !isPast;
@@ -209,14 +209,14 @@ export class Judging {
     byId("next").toggleAttribute("disabled", current === null || !this.asking.isJudged(current));
     setText(byId("hint"), this.hint(current));
     showConnection(state, answering());
-    showSaved(state, this.outbox.isEmpty, Object.keys(this.known.saved).length > 0);
+    showSaved(state, this.outbox.isEmpty, Object.keys(this.batch.saved).length > 0);
     this.showProgress();
-    byId("notice").hidden = !this.known.refusal;
-    setText(byId("notice"), this.known.refusal ?? "");
+    byId("notice").hidden = !this.batch.refusal;
+    setText(byId("notice"), this.batch.refusal ?? "");
     this.takeFocus();
   }
 
-  /** What stands where no item does: that this was the last one, or that the next one is not here yet. @param {import("../kit/connection.js").ConnectionState} state */
+  /** Text in place of an item: that this was the last one, or that the next one is being loaded. @param {import("../kit/connection.js").ConnectionState} state */
   showEnd(state) {
     const { isAll } = this;
     byId("last").hidden = !isAll;
@@ -227,17 +227,17 @@ export class Judging {
 
   /** @param {string | null} current */
   show(current) {
-    this.shown = current;
+    this.shownItem = current;
     byId("item").hidden = current === null;
     this.asking.sight.forget();
     if (current === null) return;
-    this.reading?.show(this.known.items[current].reading ?? "");
-    const { ends, length } = this.view.show(byId("turns"), this.known.items[current]);
+    this.reading?.show(this.batch.items[current].reading ?? "");
+    const { ends, length } = this.view.show(byId("turns"), this.batch.items[current]);
     this.asking.meet(current, ends, length);
     this.isNew = true;
   }
 
-  /** Of a new item the question has the focus, unless the worker has put it elsewhere. */
+  /** Focus the question of a new item, unless the worker has moved the focus. */
   takeFocus() {
     const isFree = document.activeElement === document.body || document.activeElement?.id === "over";
     if (this.isNew && isFree) this.focus();
@@ -246,7 +246,7 @@ export class Judging {
 
   /** @param {string | null} current */
   hint(current) {
-    const { progress } = this.known;
+    const { progress } = this.batch;
     if (current === null) return progress && this.isAll ? this.obstacle || overText(progress) : "";
     const isRead = this.asking.attention.isRead(current);
     const isJudged = this.asking.isJudged(current);
@@ -256,59 +256,59 @@ export class Judging {
     return [other, isRead ? "" : gettext("Read to the end, then answer.")].filter(Boolean).join(" ");
   }
 
-  /** Whether something else is asked about an item than about the one before it. @param {string} item */
+  /** True if the ask about the item differs from that about the previous one. @param {string} item */
   isOtherwise(item) {
     const before = this.neighbour(item, -1);
-    return before !== null && this.known.items[before].ask !== this.known.items[item].ask;
+    return before !== null && this.batch.items[before].ask !== this.batch.items[item].ask;
   }
 
-  /** How many items the worker has gone back from the next one, or from the end. */
+  /** Number of items that the worker has gone back. */
   get back() {
     const { current, waiting } = this;
-    const { order } = this.known;
+    const { order } = this.batch;
     if (current === null) return 0;
     return Math.max(0, (waiting === null ? order.length : order.indexOf(waiting)) - order.indexOf(current));
   }
 
-  /** How many are judged, those included whose answers are not saved yet. */
-  get given() {
-    const { progress, saved } = this.known;
+  /** Number of judged items, including those whose answers are not saved yet. */
+  get judgedCount() {
+    const { progress, saved } = this.batch;
     return (progress?.done ?? 0) + Object.keys(this.outbox.held.labels).filter((item) => !(item in saved)).length;
   }
 
-  /** Whether nothing more has to be judged. */
+  /** True if no more items have to be judged. */
   get isAll() {
-    const { progress } = this.known;
-    return progress !== null && this.waiting === null && (progress.may_finish || this.given >= progress.size);
+    const { progress } = this.batch;
+    return progress !== null && this.waiting === null && (progress.may_finish || this.judgedCount >= progress.size);
   }
 
   showProgress() {
-    const { progress } = this.known;
+    const { progress } = this.batch;
     if (!progress) return;
-    const { given: done, isAll } = this;
-    const told = { done, of: isAll ? Math.min(done, progress.size) : progress.size, isAll };
+    const { judgedCount: done, isAll } = this;
+    const count = { done, of: isAll ? Math.min(done, progress.size) : progress.size, isAll };
     const { back } = this;
-    showProgress({ ...told, text: judgedInWords(back ? { ...told, done: done - back, isAll: false } : told) });
+    showProgress({ ...count, text: judgedInWords(back ? { ...count, done: done - back, isAll: false } : count) });
   }
 }
 
-/** Questions that several asks have stand once. @param {Question[]} questions */
+/** Remove questions that several asks share. @param {Question[]} questions */
 function unique(questions) {
-  const known = new Map(questions.map((each) => [`${each.wording} ${each.help}`, each]));
-  return [...known.values()];
+  const byWording = new Map(questions.map((each) => [`${each.wording} ${each.help}`, each]));
+  return [...byWording.values()];
 }
 
 /**
- * What is asked about an item, by its ask: of a battery, in free text only where a reason is wanted, and there it is.
+ * Questions about an item. In a battery the free-text question is left out, except where a reason is required.
  *
  * @param {Record<string, Question[]>} asks
- * @param {Item | undefined} item  none: as at the beginning
+ * @param {Item | undefined} item  undefined before the first one
  */
 function questionsOf(asks, item) {
   const questions = asks[item?.ask ?? Object.keys(asks)[0]];
   if (item?.asks_reason === undefined) return questions;
-  const asked = item.asks_reason ? questions : questions.filter(({ kind }) => kind !== "text");
-  return asked.map((question) => (question.kind === "text" ? { ...question, required: true } : question));
+  const visible = item.asks_reason ? questions : questions.filter(({ kind }) => kind !== "text");
+  return visible.map((question) => (question.kind === "text" ? { ...question, required: true } : question));
 }
 
 /** @param {import("./store.js").Progress} progress */
@@ -317,7 +317,7 @@ function overText(progress) {
   return gettext("You have judged them all. You can still go back and change an answer, or finish now.");
 }
 
-/** The page that shows its items like this. @param {ItemView} view */
+/** Start the judging page with this view of its items. @param {ItemView} view */
 export function judge(view) {
   return new Judging(JSON.parse(byId("judging-settings").textContent ?? "{}"), view);
 }

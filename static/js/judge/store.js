@@ -1,9 +1,9 @@
 /**
- * What is known of the batch, as the server told it. Pure: no DOM, no socket, no clock.
+ * State of the batch, computed from the frames of the server. Pure: no DOM, no socket, no clock.
  *
  * @typedef {import("../kit/answers.js").Answers} Answers
  * @typedef {import("../kit/outbox.js").Frame} Frame
- * @typedef {{texts: string[], speaker?: number | null}} Side  speaker: of a conversation, who of the two is judged
+ * @typedef {{texts: string[], speaker?: number | null}} Side  speaker: in a conversation, the judged one of the two
  * @typedef {{key: string, ask?: number, context: string[], text?: string | null, sides?: Side[], language: string, asks_reason?: boolean,
  *            reading?: string, html?: {context: string[], text: string | null, sides: string[][]}}} Item  html: the texts formatted; reading: what is read beside it, as HTML
  * @typedef {{done: number, size: number, may_finish: boolean}} Progress
@@ -22,39 +22,39 @@ export const UNKNOWN = Object.freeze({
 });
 
 /**
- * @param {Batch} known
+ * @param {Batch} batch
  * @param {Item[]} items
  */
-function withItems(known, items) {
-  const fresh = items.map(({ key }) => key).filter((key) => !known.order.includes(key));
+function withItems(batch, items) {
+  const fresh = items.map(({ key }) => key).filter((key) => !batch.order.includes(key));
   return {
-    order: [...known.order, ...fresh],
-    items: { ...known.items, ...Object.fromEntries(items.map((item) => [item.key, item])) },
+    order: [...batch.order, ...fresh],
+    items: { ...batch.items, ...Object.fromEntries(items.map((item) => [item.key, item])) },
   };
 }
 
 /**
- * A state names the items before the worker and those judged last. What was judged earlier on this page stays;
- * an item that is neither has gone to somebody else.
+ * Merge a state, which names the next items and those judged last. Items judged earlier on this page stay;
+ * any other item was reassigned.
  *
- * @param {Batch} known
+ * @param {Batch} batch
  * @param {Frame} frame
  */
-function withState(known, { items, judged, progress, finished }) {
-  const saved = { ...known.saved };
+function withState(batch, { items, judged, progress, finished }) {
+  const saved = { ...batch.saved };
   for (const { key, answers } of judged) saved[key] = answers;
-  const told = [...judged, ...items];
-  const mine = new Set(told.map(({ key }) => key));
-  const order = known.order.filter((key) => mine.has(key) || key in saved);
-  return { ...withItems({ ...known, order }, told), saved, progress, finished };
+  const received = [...judged, ...items];
+  const keys = new Set(received.map(({ key }) => key));
+  const order = batch.order.filter((key) => keys.has(key) || key in saved);
+  return { ...withItems({ ...batch, order }, received), saved, progress, finished };
 }
 
 /** @type {Record<string, (known: Batch, frame: Frame) => Partial<Batch>>} */
 const CHANGES = {
   state: withState,
-  judged: (known, { item, answers, leased, progress }) => ({
-    ...withItems(known, leased),
-    saved: { ...known.saved, [item]: answers },
+  judged: (batch, { item, answers, leased, progress }) => ({
+    ...withItems(batch, leased),
+    saved: { ...batch.saved, [item]: answers },
     progress,
     refusal: null,
   }),
@@ -64,11 +64,11 @@ const CHANGES = {
 /**
  * The batch after one frame of the server. A frame of an unknown type changes nothing.
  *
- * @param {Batch} known
+ * @param {Batch} batch
  * @param {Frame} frame
  * @returns {Batch}
  */
-export function receive(known, frame) {
+export function receive(batch, frame) {
   const change = Object.hasOwn(CHANGES, frame.type) ? CHANGES[frame.type] : null;
-  return change ? { ...known, ...change(known, frame) } : known;
+  return change ? { ...batch, ...change(batch, frame) } : batch;
 }

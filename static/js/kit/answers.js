@@ -1,15 +1,15 @@
 /**
- * Which questions are asked, given what was answered, and how answers are said in short. Pure.
+ * Selects the questions to ask next from the answers so far, and puts answers into short texts. Pure.
  *
  * @typedef {string | number | boolean} Value
- * @typedef {Value | Value[] | null} Answer  null: passed over
+ * @typedef {Value | Value[] | null} Answer  null: skipped
  * @typedef {Record<string, Answer>} Answers  by question
  * @typedef {{value: Value, label: string, hint?: string}} Choice
  * @typedef {"one" | "scale" | "several" | "text"} Kind
  * @typedef {object} Question
  * @property {string} key
  * @property {string} wording
- * @property {string} [short]  what stands before the answer where the key is no word of the reader's language
+ * @property {string} [short]  text before the answer if the key is not a word of the reader's language
  * @property {string} help
  * @property {Kind} [kind]
  * @property {boolean} [required]
@@ -55,7 +55,7 @@ function isScale(choices) {
   return choices.length > 2 && choices.every(({ value, label }) => typeof value === "number" && label === String(value));
 }
 
-/** Letters that are on a keyboard as they are written; of other scripts an input method makes them. */
+/** Letters of scripts with upper and lower case, which keyboards type directly without an input method. */
 const TYPED = /[\p{Lu}\p{Ll}]/u;
 
 /** Keys of the sides of a pair: 0 is neither. @type {Record<string, string>} */
@@ -81,8 +81,8 @@ export function keysOf(choices) {
  */
 function isAsked({ asked_if }, answers) {
   if (!asked_if) return true;
-  const wanted = asked_if.values ?? [/** @type {Value} */ (asked_if.value)];
-  return [answers[asked_if.question]].flat().some((answer) => wanted.includes(/** @type {Value} */ (answer)));
+  const values = asked_if.values ?? [/** @type {Value} */ (asked_if.value)];
+  return [answers[asked_if.question]].flat().some((answer) => values.includes(/** @type {Value} */ (answer)));
 }
 
 /**
@@ -105,7 +105,7 @@ export function openQuestion(questions, answers) {
 }
 
 /**
- * The answers after giving one more; what is then no longer asked is dropped.
+ * The answers with one more; answers to questions that are then no longer asked are dropped.
  *
  * @param {Question[]} questions
  * @param {Answers} answers
@@ -114,9 +114,9 @@ export function openQuestion(questions, answers) {
  * @returns {Answers}
  */
 export function withAnswer(questions, answers, key, answer) {
-  const given = { ...answers, [key]: answer };
-  const kept = askedQuestions(questions, given).filter((question) => question.key in given);
-  return Object.fromEntries(kept.map((question) => [question.key, given[question.key]]));
+  const updated = { ...answers, [key]: answer };
+  const remaining = askedQuestions(questions, updated).filter((question) => question.key in updated);
+  return Object.fromEntries(remaining.map((question) => [question.key, updated[question.key]]));
 }
 
 /**
@@ -128,15 +128,15 @@ export function isSame(one, other) {
 }
 
 /**
- * An answer as its question has it.
+ * An answer in the words of its question.
  *
  * @param {Question} question
  * @param {Answer} answer
  * @returns {string}
  */
 export function inWords({ choices }, answer) {
-  const chosen = [answer ?? []].flat().map((each) => choices.find(({ value }) => value === each)?.label ?? String(each));
-  return chosen.join(", ") || gettext("none");
+  const labels = [answer ?? []].flat().map((each) => choices.find(({ value }) => value === each)?.label ?? String(each));
+  return labels.join(", ") || gettext("none");
 }
 
 /**
@@ -146,8 +146,8 @@ export function inWords({ choices }, answer) {
  * @param {Answers} answers
  */
 export function inShort(questions, answers) {
-  const said = askedQuestions(questions, answers).map((question) => briefly(question, answers[question.key] ?? null));
-  return said.filter(Boolean).join(" · ");
+  const parts = askedQuestions(questions, answers).map((question) => briefly(question, answers[question.key] ?? null));
+  return parts.filter(Boolean).join(" · ");
 }
 
 /**

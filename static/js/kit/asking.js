@@ -1,5 +1,5 @@
 /**
- * Asks the questions about one subject after the other in the dock, the same way for chat, judging and rating.
+ * Asks the questions about one subject after the other in the dock; shared by chat, judging and rating.
  *
  * @typedef {import("./answers.js").Answer} Answer
  * @typedef {import("./answers.js").Answers} Answers
@@ -32,12 +32,12 @@ const completed = new WeakMap();
 
 /** @param {Question[]} questions @returns {FullQuestion[]} */
 function full(questions) {
-  const known = completed.get(questions) ?? questions.map(complete);
-  completed.set(questions, known);
-  return known;
+  const completedQuestions = completed.get(questions) ?? questions.map(complete);
+  completed.set(questions, completedQuestions);
+  return completedQuestions;
 }
 
-/** Under which the outbox keeps what is written, and not saved, in answer to a question. @param {string} subject @param {string} key */
+/** Name under which the outbox keeps the draft of an answer to a question. @param {string} subject @param {string} key */
 function draftName(subject, key) {
   return `${subject} ${key}`;
 }
@@ -69,14 +69,14 @@ export class Asking {
     this.view = null;
   }
 
-  /** Let a question keep its room in the dock while nothing is asked. @param {string} subject */
+  /** Reserve space for a question in the dock while none is open. @param {string} subject */
   keepRoom(subject) {
     this.view = this.viewOf(this.questionsOf(subject)[0], null);
     this.place.replaceChildren(this.view.element);
   }
 
   /**
-   * The subject's texts stand on the page.
+   * Record that the subject's texts are on the page.
    *
    * @param {string} subject
    * @param {HTMLElement[]} texts
@@ -87,8 +87,8 @@ export class Asking {
     if (!this.attention.isRead(subject)) this.sight.add(texts, subject);
   }
 
-  /** What is asked now. */
-  get asked() {
+  /** The open question with its subject and the answers so far; null if there is none. */
+  get current() {
     const subject = this.change?.subject ?? this.page.waiting();
     if (subject === null) return null;
     const answers = this.change?.answers ?? this.outbox.begunOf(subject) ?? {};
@@ -96,14 +96,14 @@ export class Asking {
     return question && { subject, question: /** @type {FullQuestion} */ (question), answers };
   }
 
-  /** What is known of a subject, saved or not. @param {string} subject @returns {Answers | null} */
+  /** Answers about a subject, saved or not; null without any. @param {string} subject @returns {Answers | null} */
   answersOf(subject) {
     const answers = this.outbox.held.labels[subject] ?? this.page.saved(subject);
     return Object.keys(answers).length ? answers : null;
   }
 
   /**
-   * Those of the subjects that have no answers, neither saved nor on their way.
+   * The subjects without answers, neither saved nor being sent.
    *
    * @param {string[]} subjects
    */
@@ -136,13 +136,13 @@ export class Asking {
    * @param {Event} event
    */
   answer(key, answer, event) {
-    const { asked } = this;
-    if (!asked || asked.question.key !== key || !this.attention.mayClick) return;
-    const { subject } = asked;
+    const { current } = this;
+    if (!current || current.question.key !== key || !this.attention.mayClick) return;
+    const { subject } = current;
     this.wasEarly = false;
     const undo = this.undoing(subject);
     const questions = this.questionsOf(subject);
-    const answers = withAnswer(questions, asked.answers, key, answer);
+    const answers = withAnswer(questions, current.answers, key, answer);
     const isDone = openQuestion(questions, answers) === null;
     if (isDone) this.hold(subject, answers);
     else if (this.change) this.change = { subject, answers };
@@ -171,7 +171,7 @@ export class Asking {
     if (frame) this.page.send(frame);
   }
 
-  /** What puts the answers about this subject back as they are now. @param {string} subject */
+  /** A function that restores the current answers about this subject. @param {string} subject */
   undoing(subject) {
     const { change } = this;
     const begun = this.outbox.begunOf(subject);
@@ -186,21 +186,21 @@ export class Asking {
   }
 
   render() {
-    const { asked } = this;
-    this.attention.ask(asked?.subject ?? null, asked?.question.key);
+    const { current } = this;
+    this.attention.ask(current?.subject ?? null, current?.question.key);
     this.dock.dataset.keys = this.attention.mayPress ? "count" : "wait";
-    this.place.inert = asked === null;
-    const isUnread = asked !== null && !this.attention.isRead(asked.subject);
+    this.place.inert = current === null;
+    const isUnread = current !== null && !this.attention.isRead(current.subject);
     this.dock.dataset.early = String(this.wasEarly);
-    this.along.show(isUnread && this.dock.dataset.mode !== "both" ? asked.subject : null);
-    if (!asked) return void (this.shownKey = "");
-    const { subject, question } = asked;
-    const shown = JSON.stringify([subject, question.key, this.change !== null]);
-    if (shown !== this.shownKey) {
+    this.along.show(isUnread && this.dock.dataset.mode !== "both" ? current.subject : null);
+    if (!current) return void (this.shownKey = "");
+    const { subject, question } = current;
+    const viewKey = JSON.stringify([subject, question.key, this.change !== null]);
+    if (viewKey !== this.shownKey) {
       const hadFocus = this.place.contains(document.activeElement);
       this.view = this.viewOf(question, subject);
       this.place.replaceChildren(this.view.element);
-      this.shownKey = shown;
+      this.shownKey = viewKey;
       if (hadFocus) this.focus();
     }
     this.view?.show(this.answersOf(subject)?.[question.key], this.attention.mayClick, isUnread);
@@ -223,18 +223,18 @@ export class Asking {
   }
 
   get group() {
-    return this.asked && this.view ? this.view.element : null;
+    return this.current && this.view ? this.view.element : null;
   }
 
   focus() {
-    if (this.asked) this.view?.focus();
+    if (this.current) this.view?.focus();
   }
 
-  /** An answer came before the text was seen to its end: on towards that. Whether it did. */
+  /** Scroll on after an answer that came before the end of the text was seen; true if it scrolled. */
   readOn() {
-    const { asked } = this;
-    if (!asked || this.attention.isRead(asked.subject)) return false;
-    this.sight.readOn(asked.subject);
+    const { current } = this;
+    if (!current || this.attention.isRead(current.subject)) return false;
+    this.sight.readOn(current.subject);
     this.explain();
     return true;
   }
@@ -252,8 +252,8 @@ export class Asking {
     this.page.changed();
   }
 
-  /** A key came too early: on in the text, or to the question where the dock scrolls with the page. */
-  early() {
+  /** React to a key that came too early: scroll on in the text, or to the question where the dock scrolls with the page. */
+  onEarlyKey() {
     this.focus();
     if (!this.readOn()) this.view?.element.scrollIntoView({ block: "nearest" });
   }

@@ -1,5 +1,5 @@
 /**
- * When an answer counts: only of somebody who has had the time to see what they answer.
+ * Decides when an answer counts: only after the worker has had the time to read what it is about.
  *
  * A subject (a reply, an item) is met once; a question about it comes up, waits, and is answered. Time on screen
  * is time in which the page could be seen. Knows no DOM but the page's visibility.
@@ -9,11 +9,11 @@
  * @typedef {{at: number, seen: number, length: number, isRead: boolean}} Subject
  */
 
-/** After a question has come up: before, a click was aimed at what stood there. */
+/** Time after a question appears; an earlier click was aimed at what was there before. */
 export const CLICKS_AFTER_MS = 350;
-/** After a question has come up: before, a key was meant for something else. */
+/** Time after a question appears; an earlier key was meant for something else. */
 export const KEYS_AFTER_MS = 700;
-/** A text needs at least so long for each character; four times the pace of a fast reader. */
+/** Least reading time of a character: four times the speed of a fast reader. */
 export const MS_PER_CHARACTER = 8;
 export const LONGEST_MS = 6000;
 
@@ -49,7 +49,7 @@ export class Attention {
   }
 
   /**
-   * The subject stands on the page from now on. Safe to repeat.
+   * Record that the subject is on the page. Safe to repeat.
    *
    * @param {string} subject
    * @param {number} length  characters that are to be read
@@ -59,11 +59,16 @@ export class Attention {
     this.subjects.set(subject, { at: performance.now(), seen: this.inSight(), length, isRead: false });
   }
 
+  /** Another text stands in its place, which has to be read as well. @param {string} subject */
+  forget(subject) {
+    this.subjects.delete(subject);
+  }
+
   /** The end of the subject has been in view. @param {string} subject */
   read(subject) {
-    const known = this.subjects.get(subject);
-    if (!known || known.isRead) return;
-    known.isRead = true;
+    const entry = this.subjects.get(subject);
+    if (!entry || entry.isRead) return;
+    entry.isRead = true;
     this.onChange();
   }
 
@@ -103,11 +108,11 @@ export class Attention {
 
   /** Time for which the subject must still be shown. @param {string} subject */
   toRead(subject) {
-    const known = this.subjects.get(subject);
-    return known ? leastMs(known.length) - (this.inSight() - known.seen) : 0;
+    const entry = this.subjects.get(subject);
+    return entry ? leastMs(entry.length) - (this.inSight() - entry.seen) : 0;
   }
 
-  /** Of the answer that is given now. @returns {Timing} */
+  /** Timing of the current answer. @returns {Timing} */
   timing() {
     const { current } = this;
     if (!current) return { shown_ms: 0, answer_ms: 0 };
@@ -118,7 +123,7 @@ export class Attention {
     };
   }
 
-  /** Tell when the next moment has come at which something begins to count. */
+  /** Call `onChange` at the next time at which clicks or keys begin to count. */
   wakeUp() {
     clearTimeout(this.timer);
     if (!this.current || document.hidden) return;

@@ -13,12 +13,12 @@ import { lastingStorage } from "./outbox.js";
  * @property {(subject: string) => Question[]} questions  by subject
  * @property {Question[]} all  the questions of every subject, for the help
  * @property {string} first  the subject that comes first
- * @property {string} shown  id of the element that is hidden until the page is ready
+ * @property {string} pageId  id of the element that is hidden until the page is ready
  * @property {() => string | null} waiting  the subject that is to be judged now
  * @property {(subject: string) => string} describedBy  ids of its text
  * @property {() => void} done  all is answered about a subject
  * @property {() => void} changed
- * @property {() => void} restart  all is answered once more
+ * @property {() => void} restart  starts over
  */
 
 /**
@@ -26,14 +26,14 @@ import { lastingStorage } from "./outbox.js";
  *
  * @param {Collected} collected
  */
-export function collect({ outbox, questions, all, first, shown, waiting, describedBy, done, changed, restart }) {
+export function collect({ outbox, questions, all, first, pageId, waiting, describedBy, done, changed, restart }) {
   const page = { waiting, saved: () => ({}), describedBy, send: () => undefined, done, changed };
   const asking = new Asking(questions, { dock: byId("dock"), place: byId("ask"), outbox, page });
   asking.keepRoom(first);
   listenToKeys({
     openGroup: () => asking.group,
     mayAnswer: () => asking.attention.mayPress,
-    early: () => asking.early(),
+    early: () => asking.onEarlyKey(),
     takeBack: () => asking.heldBack.takeBack(),
     takeText: null,
     escape: () => asking.focus(),
@@ -43,11 +43,11 @@ export function collect({ outbox, questions, all, first, shown, waiting, describ
   byId("again").addEventListener("click", restart);
   explain(all);
   byId("unready").remove();
-  byId(shown).hidden = false;
+  byId(pageId).hidden = false;
   return asking;
 }
 
-/** Put what is to be sent into the form; a preview has none. @param {Record<string, unknown>} answers */
+/** Put the answers into the form; a preview has none. @param {Record<string, unknown>} answers */
 export function fillForm(answers) {
   const field = /** @type {HTMLInputElement | null} */ (document.getElementById("answers"));
   if (field) field.value = JSON.stringify(answers);

@@ -21,8 +21,8 @@ export class Composer {
     this.parts = parts;
     this.options = options;
     this.mayAct = false;
-    parts.box.addEventListener("input", () => this.changed());
-    parts.box.addEventListener("keydown", (event) => this.pressed(event));
+    parts.box.addEventListener("input", () => this.onInput());
+    parts.box.addEventListener("keydown", (event) => this.onKeyDown(event));
     parts.form.addEventListener("submit", (event) => {
       event.preventDefault();
       options.onSend(this.text);
@@ -42,13 +42,13 @@ export class Composer {
     return lengthOf(this.text.trim()) > this.options.maxChars;
   }
 
-  changed() {
+  onInput() {
     this.fit();
     this.options.onDraft(this.text);
   }
 
   /** @param {KeyboardEvent} event */
-  pressed(event) {
+  onKeyDown(event) {
     // While an input method composes a character, Enter chooses it.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -64,17 +64,17 @@ export class Composer {
     count.classList.toggle("is-over", this.isTooLong);
   }
 
-  /** Looks locked but stays reachable, so that its reason can be read. @param {boolean} maySend */
+  /** Lock or unlock the button; a locked one stays focusable, so that its reason can be read. @param {boolean} maySend */
   unlock(maySend) {
     this.parts.send.setAttribute("aria-disabled", String(!maySend));
   }
 
-  /** Text that was begun elsewhere; what is typed next lands behind it. @param {string} text */
+  /** Insert text that was typed outside the box; further typing continues after it. @param {string} text */
   take(text) {
     const { box } = this.parts;
     box.setRangeText(text, box.selectionStart, box.selectionEnd, "end");
     box.focus();
-    this.changed();
+    this.onInput();
   }
 
   get hasFocus() {

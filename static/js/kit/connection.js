@@ -1,16 +1,16 @@
 /**
- * One socket that comes back by itself.
+ * A socket that reconnects automatically.
  *
  * @typedef {import("./outbox.js").Frame} Frame
  * @typedef {"connecting" | "open" | "waiting" | "refused" | "ended"} ConnectionState
  */
 
-import { Standing } from "./standing.js";
+import { StudyStatus } from "./study_status.js";
 
 const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 2000; // a server that comes back is used within seconds
-const SILENCE_MS = 8000; // a frame that stays unanswered so long tells of a dead line
-const PING_MS = 20_000; // who only waits for a reply would else never learn that the line is dead
+const LONGEST_WAIT_MS = 2000; // reconnects within seconds of a restart
+const SILENCE_MS = 8000; // a frame without an answer for this long means a dead connection
+const PING_MS = 20_000; // a worker who only waits for a reply would never notice a dead connection
 const HANDSHAKE_MS = 20_000;
 const REFUSED_FROM = 4400;
 const SENT_WHILE_HELD = ["ping", "here", "typing"];
@@ -31,7 +31,7 @@ export class Connection {
     this.watchdog = undefined;
     /** @type {ConnectionState} */
     this.state = "connecting";
-    this.standing = new Standing((of) => this.send({ type: "more_time", of }));
+    this.status = new StudyStatus((of) => this.send({ type: "more_time", of }));
     setInterval(() => this.send({ type: "ping" }), PING_MS);
     addEventListener("online", () => this.hurry());
     addEventListener("offline", () => this.abandon());
@@ -46,18 +46,18 @@ export class Connection {
     const socket = new WebSocket(this.url);
     this.socket = socket;
     this.watchdog = setTimeout(() => this.abandon(), HANDSHAKE_MS);
-    socket.addEventListener("message", (event) => this.heard(socket, event));
-    socket.addEventListener("close", (event) => this.lost(socket, event.code));
+    socket.addEventListener("message", (event) => this.onMessage(socket, event));
+    socket.addEventListener("close", (event) => this.onClose(socket, event.code));
   }
 
   /**
-   * Sends now if the line is open and the study does not hold its workers. What must not be lost is in the outbox and is sent again after `state`.
+   * Send a frame if the connection is open and the study is not on hold. The outbox resends important frames after `state`.
    *
    * @param {Frame} frame
    */
   send(frame) {
     if (this.state !== "open" || this.socket?.readyState !== WebSocket.OPEN) return false;
-    if (this.standing.isHeld && !SENT_WHILE_HELD.includes(frame.type)) return false;
+    if (this.status.isHeld && !SENT_WHILE_HELD.includes(frame.type)) return false;
     this.socket.send(JSON.stringify(frame));
     this.watchdog ??= setTimeout(() => this.abandon(), SILENCE_MS);
     return true;
@@ -67,13 +67,13 @@ export class Connection {
    * @param {WebSocket} socket
    * @param {MessageEvent} event
    */
-  heard(socket, event) {
+  onMessage(socket, event) {
     if (socket !== this.socket) return;
     clearTimeout(this.watchdog);
     this.watchdog = undefined;
     const frame = JSON.parse(event.data);
     if (frame.type === "pong") return;
-    if (frame.type === "standing") return this.standing.show(frame);
+    if (frame.type === "standing") return this.status.show(frame);
     if (frame.type === "state") {
       this.wait = FIRST_WAIT_MS;
       this.become("open");
@@ -85,7 +85,7 @@ export class Connection {
    * @param {WebSocket} socket
    * @param {number} code
    */
-  lost(socket, code) {
+  onClose(socket, code) {
     if (socket !== this.socket) return;
     clearTimeout(this.watchdog);
     this.watchdog = undefined;
@@ -96,17 +96,17 @@ export class Connection {
     this.wait = Math.min(this.wait * 2, LONGEST_WAIT_MS);
   }
 
-  /** A dead line may take minutes to close by itself. */
+  /** Give up the socket: a dead connection may take minutes to close by itself. */
   abandon() {
     const socket = this.socket;
     if (!socket) return;
-    this.lost(socket, 1006);
+    this.onClose(socket, 1006);
     socket.close();
   }
 
   /**
-   * The page goes, and what its socket still says is for nobody. Left "waiting", it connects anew if it is
-   * shown again.
+   * Close the socket when the page is left; further frames are ignored. In the state "waiting" it reconnects
+   * if the page is shown again.
    *
    * @param {"waiting" | "ended"} state
    */
@@ -119,7 +119,7 @@ export class Connection {
     socket?.close();
   }
 
-  /** Try at once: the network or the reader is back. */
+  /** Reconnect at once: the network or the reader is back. */
   hurry() {
     if (this.state !== "waiting" || this.socket) return;
     clearTimeout(this.timer);

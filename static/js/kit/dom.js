@@ -1,4 +1,4 @@
-/** Building elements. Text always goes in as text, never as markup, but for what the server has sanitised. */
+/** Builds elements. Text is inserted as text, never as markup, except HTML that the server has sanitised. */
 
 import { gettext } from "./gettext.js";
 import { complete } from "./prose.js";
@@ -18,7 +18,7 @@ export function make(name, attributes = {}, ...children) {
 }
 
 /**
- * An element that the page's template has.
+ * An element of the page's template.
  *
  * @template {HTMLElement} [Kind=HTMLElement]
  * @param {string} id
@@ -49,17 +49,17 @@ function noText(attributes) {
 }
 
 /**
- * What somebody wrote; `html` is the same as the server has formatted and sanitised it (live/markdown.py).
+ * Element with a text; `html` is the same text formatted and sanitised by the server (live/markdown.py).
  *
  * @param {string} text
  * @param {string | null} [html]
  * @param {Record<string, string>} [attributes]
  */
-export function written(text, html = null, attributes = {}) {
+export function textElement(text, html = null, attributes = {}) {
   if (!text) return noText(attributes);
   if (html === null) return make("p", { class: "turn__text", dir: "auto", ...attributes }, text);
-  const shown = make("div", { class: "turn__text prose", dir: "auto", ...attributes });
-  shown.innerHTML = html;
-  complete(shown);
-  return shown;
+  const element = make("div", { class: "turn__text prose", dir: "auto", ...attributes });
+  element.innerHTML = html;
+  complete(element);
+  return element;
 }

@@ -1,12 +1,12 @@
 /**
- * What ends the work: in the bar until it is allowed, then beside the box, and alone at the end. Two buttons, of which one
- * can be seen: one that moved would move what stands beside it.
+ * The Finish button: in the bar until it is allowed, then in the dock. Two buttons, one of them visible: moving one
+ * button would move its neighbours.
  */
 
 import { byId, make } from "./dom.js";
 import { gettext } from "./gettext.js";
 
-/** What stands on the page until the next one is there. @param {string} url */
+/** Content of the page until the next one has loaded. @param {string} url */
 export function finished(url) {
   const link = make("a", { href: url }, gettext("Go to your completion code"));
   return make("p", { class: "note", role: "status" }, gettext("Finished; everything is saved."), " ", link);
@@ -14,7 +14,7 @@ export function finished(url) {
 
 export class Finish {
   /**
-   * @param {{onFinish: () => void, onRefused: () => void}} actions  onRefused: it was pressed before it is allowed
+   * @param {{onFinish: () => void, onRefused: () => void}} actions  onRefused: called if it is pressed before it is allowed
    */
   constructor({ onFinish, onRefused }) {
     this.far = byId("finish");
@@ -25,14 +25,14 @@ export class Finish {
     }
   }
 
-  /** The one that can be seen. */
+  /** The visible button. */
   get button() {
     return this.near.hidden ? this.far : this.near;
   }
 
   /**
    * @param {string} obstacle  why not yet; "" if it is allowed
-   * @param {boolean} isNear  whether it stands in the dock
+   * @param {boolean} isNear  true for the one in the dock
    */
   show(obstacle, isNear) {
     this.isAllowed = obstacle === "";

@@ -1,26 +1,26 @@
-/** What the server says of what stands in a form, renewed while somebody fills it. */
+/** Shows an answer of the server to the current values of a form, and updates it while the form is filled in. */
 
 const TYPING_PAUSE_MS = 300;
 
 /**
- * @param {HTMLElement} shown where it is said; hidden while there is nothing to say
+ * @param {HTMLElement} place element for the answer; hidden while that is empty
  * @param {HTMLFormElement} form
- * @param {() => string} address where it is asked, as the form stands
- * @returns {() => Promise<void>} asks now
+ * @param {() => string} address URL for the current values of the form
+ * @returns {() => Promise<void>} fetches the answer now
  */
-export function follow(shown, form, address) {
+export function follow(place, form, address) {
   let timer = 0;
   let latest = "";
   const show = async () => {
-    const asked = address();
-    if (asked === latest) return;
-    latest = asked;
-    const response = await fetch(asked).catch(() => null);
-    if (asked !== latest) return; // something else was asked meanwhile
-    const said = response?.ok && !response.redirected ? (await response.text()).trim() : "";
-    if (asked !== latest) return;
-    shown.innerHTML = said; // the server's own page, every value of it escaped
-    shown.hidden = !said;
+    const url = address();
+    if (url === latest) return;
+    latest = url;
+    const response = await fetch(url).catch(() => null);
+    if (url !== latest) return; // a newer request is running
+    const html = response?.ok && !response.redirected ? (await response.text()).trim() : "";
+    if (url !== latest) return;
+    place.innerHTML = html; // the server's own page, every value of it escaped
+    place.hidden = !html;
   };
   form.addEventListener("input", () => {
     clearTimeout(timer);

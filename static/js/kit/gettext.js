@@ -1,6 +1,6 @@
 /**
- * What a page says, in the language of its reader. Scripts hold the English text; where the page is in another language,
- * it brings the translations of its scripts' texts along (live/templatetags/modules.py).
+ * Texts of a page in the language of its reader. Scripts hold the English text; a page in another language includes
+ * the translations of its scripts' texts (live/templatetags/modules.py).
  *
  * @typedef {Record<string, string | number>} Values  written in texts as %(name)s
  */

@@ -1,4 +1,4 @@
-/** The last answer by key, held back for a moment in which it may turn out to be the beginning of a text. */
+/** Delays the last answer by key: the keys that follow may show that it was the beginning of a text. */
 
 import { BURST_MS } from "./keys.js";
 
@@ -15,7 +15,7 @@ export class HeldBack {
     this.last = { send, undo, timer: setTimeout(() => this.flush(), BURST_MS) };
   }
 
-  /** Send it now: something else is about to follow. */
+  /** Send it now, before something else happens. */
   flush() {
     const { last } = this;
     if (!last) return;

@@ -1,4 +1,4 @@
-/** The help in the bar: the questions in their own words. */
+/** Fills the help in the bar with the wordings and explanations of the questions. */
 
 import { byId, make } from "./dom.js";
 
@@ -8,7 +8,7 @@ export function explain(questions) {
     byId("explained").append(make("dt", {}, wording), make("dd", {}, help));
   }
   const menu = byId("menu");
-  /** Before anybody else takes the key. @param {KeyboardEvent} event */
+  /** Close the menu before other listeners handle the key. @param {KeyboardEvent} event */
   const close = (event) => {
     if (event.key !== "Escape" || !menu.hasAttribute("open")) return;
     menu.removeAttribute("open");

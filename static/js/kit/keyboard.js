@@ -1,4 +1,4 @@
-/** Single keys for answers, and Esc between what one writes and what one is asked. */
+/** Single keys for answers, and Esc to move between message and question. */
 
 import { KeyReader } from "./keys.js";
 
@@ -8,9 +8,9 @@ const SWITCH = "turnwise:single-keys";
  * @typedef {object} Page
  * @property {() => HTMLElement | null} openGroup  of the question that waits for an answer
  * @property {() => boolean} mayAnswer  whether it has been on screen for long enough, with what it is about
- * @property {() => void} early  a key came before that: show what there is to see
- * @property {() => void} takeBack  the answer that the last key gave
- * @property {((text: string) => void) | null} takeText  where typed text goes: the key that follows lands there, too
+ * @property {() => void} early  called for a key that came too early
+ * @property {() => void} takeBack  undoes the answer of the last key
+ * @property {((text: string) => void) | null} takeText  receives typed text; further keys follow it
  * @property {(isInText: boolean) => void} escape
  * @property {Pick<Storage, "getItem" | "setItem">} storage
  * @property {HTMLInputElement} toggle
@@ -40,7 +40,7 @@ function buttonFor(group, key) {
   return /** @type {HTMLButtonElement | null} */ (match ?? null);
 }
 
-/** Neither scrolled away nor behind the message box. @param {Element} element */
+/** True if the element is neither scrolled out of view nor behind the message box. @param {Element} element */
 function isInSight(element) {
   const { left, top, height } = element.getBoundingClientRect();
   return element.contains(document.elementFromPoint(left + 1, top + height / 2));
@@ -51,13 +51,13 @@ class Keyboard {
   constructor(page) {
     this.page = page;
     this.reader = new KeyReader();
-    /** The key that answered and is still down: what it repeats is not text. @type {string | null} */
+    /** The key that answered and is still down; its repetitions are not text. @type {string | null} */
     this.down = null;
   }
 
 
   /** @param {KeyboardEvent} event */
-  pressed(event) {
+  onKeyDown(event) {
     if (event.repeat) return void (event.key === this.down && event.preventDefault());
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
     if (document.querySelector("dialog[open]")) return;
@@ -81,7 +81,7 @@ class Keyboard {
     const meaning = this.reader.read(event.key, { isChoice: button !== null, mayAnswer, at: event.timeStamp });
     if (meaning.kind === "text") return this.typed(meaning.text, meaning.takesBack);
     event.preventDefault();
-    if (meaning.kind === "early") return this.page.early(); // nobody answers what they have not seen
+    if (meaning.kind === "early") return this.page.early(); // the text has not been read to its end
     this.down = event.key;
     button?.click();
   }
@@ -110,5 +110,5 @@ export function listenToKeys(page) {
   toggle.checked = storage.getItem(SWITCH) !== "off";
   toggle.addEventListener("change", () => storage.setItem(SWITCH, toggle.checked ? "on" : "off"));
   const keyboard = new Keyboard(page);
-  document.addEventListener("keydown", (event) => keyboard.pressed(event));
+  document.addEventListener("keydown", (event) => keyboard.onKeyDown(event));
 }

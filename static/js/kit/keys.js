@@ -1,5 +1,5 @@
 /**
- * Tells single keys that answer from text that somebody types. Pure: the time is passed in.
+ * Distinguishes single keys that answer from typed text. Pure: the time is passed in.
  *
  * A key answers if it stands on a choice, if the question has been there for long enough, and if no other key came
  * just before. Where keys follow each other closely and one of them stands on no choice, they are text: an answer that
@@ -20,7 +20,7 @@ export class KeyReader {
     this.hasAnswered = false;
   }
 
-  /** A key that means something else, or went into a field: what follows closely is still no answer. @param {number} at */
+  /** Note a key that is no answer; keys that follow closely are no answers either. @param {number} at */
   pass(at) {
     this.last = at;
     this.run = "";
@@ -28,7 +28,7 @@ export class KeyReader {
   }
 
   /**
-   * Whether a key that follows now would take an answer back.
+   * True if a key at this time would undo an answer.
    *
    * @param {number} at
    */
@@ -37,7 +37,7 @@ export class KeyReader {
   }
 
   /**
-   * What one printable key means.
+   * Meaning of a printable key.
    *
    * @param {string} key
    * @param {Stroke} stroke

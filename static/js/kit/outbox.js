@@ -1,5 +1,5 @@
 /**
- * What the server has not acknowledged yet, and the drafts: kept in the browser until it has.
+ * Drafts and frames that the server has not acknowledged, stored in the browser until it has.
  *
  * Every call reads and writes the storage itself, so that two tabs of one conversation share one outbox.
  *
@@ -13,9 +13,9 @@
  */
 
 import { isSame } from "./answers.js";
-import { subjectOf } from "./subjects.js";
+import { partsOf, subjectOf } from "./subjects.js";
 
-/** Of the draft of the next message. */
+/** Name of the draft of the next message. */
 const MESSAGE = "";
 
 /** @type {Readonly<Held>} */
@@ -44,8 +44,8 @@ function storedIn(frame) {
   if (frame.type !== "state") return {};
   const judged = (frame.judged ?? []).map((/** @type {any} */ { key, answers }) => [key, answers]);
   const annotated = (frame.annotations ?? []).map((/** @type {any} */ { position, ask, answers }) => [subjectOf(position, ask), answers]);
-  const written = (frame.written ?? []).map((/** @type {any} */ { key, text }) => [key, { text }]);
-  return Object.fromEntries([...annotated, ...judged, ...written]);
+  const responses = (frame.written ?? []).map((/** @type {any} */ { key, text }) => [key, { text }]);
+  return Object.fromEntries([...annotated, ...judged, ...responses]);
 }
 
 export class Outbox {
@@ -58,7 +58,7 @@ export class Outbox {
     this.storage = storage;
     this.name = `turnwise:${name}`;
     this.labelFrame = labelFrame;
-    /** What was read last, and what it says: the page asks for every turn. */
+    /** Cache of the stored text, which the page reads for every turn. */
     this.stored = "{}";
     /** @type {Held} */
     this.read = { ...EMPTY };
@@ -82,7 +82,7 @@ export class Outbox {
     return turn === null && Object.keys(labels).length === 0;
   }
 
-  /** @param {string} text @param {string} [of] what it answers, where there are several */
+  /** @param {string} text @param {string} [of] name of the draft, if there are several */
   keepDraft(text, of = MESSAGE) {
     const { [of]: _, ...others } = this.held.drafts;
     this.keep({ drafts: text ? { ...others, [of]: text } : others });
@@ -110,7 +110,7 @@ export class Outbox {
   }
 
   /**
-   * The draft becomes a turn under way.
+   * Turn the draft into a turn that is being sent.
    *
    * @param {string} key
    * @param {string} text
@@ -141,6 +141,14 @@ export class Outbox {
     this.keep({ labels, timings });
   }
 
+  /** Let go of all answers to a turn, sent or begun: its text has changed. @param {number} position */
+  dropAnswersTo(position) {
+    const { labels, begun } = this.held;
+    const isOther = (/** @type {string} */ subject) => partsOf(subject).position !== position;
+    Object.keys(labels).filter((subject) => !isOther(subject)).forEach((subject) => this.dropLabel(subject));
+    this.keep({ begun: Object.fromEntries(Object.entries(begun).filter(([subject]) => isOther(subject))) });
+  }
+
   /** The frame of a label that is held, if it is. @param {string} subject @returns {Frame | null} */
   frameOf(subject) {
     const { labels, timings } = this.held;
@@ -156,7 +164,7 @@ export class Outbox {
   }
 
   /**
-   * Let go of what this frame acknowledges or refuses. The text of a refused turn goes back into the draft.
+   * Remove what this frame acknowledges or refuses. The text of a refused turn goes back into the draft.
    *
    * @param {Frame} frame
    */

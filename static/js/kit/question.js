@@ -18,14 +18,14 @@ export class QuestionView {
   /**
    * @param {Question} question
    * @param {{draft: string, onDraft: (text: string) => void, describedBy: string, onAnswer: OnAnswer, onEarly: () => void, cancel: {label: string, act: () => void} | null}} options
-   *   draft: words that were written before, and not saved; onEarly: an answer was pressed before any counts; cancel: the way out of a question that nobody has to answer now
+   *   draft: text that was written earlier and not saved; onEarly: called if an answer comes too early; cancel: button to leave the question
    */
   constructor(question, { draft, onDraft, describedBy, onAnswer, onEarly, cancel }) {
     this.question = question;
     this.onAnswer = onAnswer;
     this.onEarly = onEarly;
     /** @type {Value[]} */
-    this.chosen = [];
+    this.selected = [];
     /** @type {HTMLTextAreaElement | null} */
     this.box = null;
     this.more = make("div", { class: "question__more" });
@@ -39,7 +39,7 @@ export class QuestionView {
     );
     this.element.addEventListener("keydown", (event) => {
       const isDone = question.kind === "several" && event.key === "Enter" && event.target === this.element;
-      if (isDone) this.give(event);
+      if (isDone) this.submit(event);
     });
     if (describedBy) this.element.setAttribute("aria-describedby", describedBy);
     if (question.help) this.more.append(help(question.help));
@@ -65,7 +65,7 @@ export class QuestionView {
     list.classList.toggle("choices--two", choices.length === 2);
     if (kind === "several") {
       const done = make("button", { type: "button", class: "button--main question__done" }, gettext("Done"));
-      done.addEventListener("click", (event) => this.give(event));
+      done.addEventListener("click", (event) => this.submit(event));
       list.append(done);
       return [list];
     }
@@ -87,7 +87,7 @@ export class QuestionView {
     const end = choice === choices[0] ? low : choice === choices.at(-1) ? high : "";
     if (kind === "scale" && end) button.append(make("span", { class: "visually-hidden" }, ` ${end}`));
     else if (choice.hint && kind !== "scale") button.append(make("small", {}, choice.hint));
-    button.addEventListener("click", (event) => this.clicked(button, choice.value, event));
+    button.addEventListener("click", (event) => this.onClick(button, choice.value, event));
     return button;
   }
 
@@ -96,24 +96,24 @@ export class QuestionView {
    * @param {Value} value
    * @param {Event} event
    */
-  clicked(button, value, event) {
+  onClick(button, value, event) {
     if (this.question.kind !== "several") return this.answer(value, event);
     if (this.isLocked) return this.onEarly();
-    const others = this.chosen.filter((each) => each !== value);
-    const wanted = others.length < this.chosen.length ? others : [...others, value];
-    this.chosen = this.question.choices.map((choice) => choice.value).filter((each) => wanted.includes(each));
-    button.setAttribute("aria-pressed", String(this.chosen.includes(value)));
+    const others = this.selected.filter((each) => each !== value);
+    const toggled = others.length < this.selected.length ? others : [...others, value];
+    this.selected = this.question.choices.map((choice) => choice.value).filter((each) => toggled.includes(each));
+    button.setAttribute("aria-pressed", String(this.selected.includes(value)));
     this.showDone();
   }
 
-  /** Give what is chosen of several. Nothing is no answer where one is required. @param {Event} event */
-  give(event) {
+  /** Submit the selected choices; a required question needs one. @param {Event} event */
+  submit(event) {
     if (this.isMissing) this.focus();
-    else this.answer([...this.chosen], event);
+    else this.answer([...this.selected], event);
   }
 
   get isMissing() {
-    return this.question.kind === "several" && this.question.required && !this.chosen.length;
+    return this.question.kind === "several" && this.question.required && !this.selected.length;
   }
 
   showDone() {
@@ -157,9 +157,9 @@ export class QuestionView {
   }
 
   /**
-   * @param {Answer | undefined} answer  that was given before
+   * @param {Answer | undefined} answer  earlier answer
    * @param {boolean} mayAnswer
-   * @param {boolean} isUnread  the answers wait for the end of a text, and look so
+   * @param {boolean} isUnread  true while the text is not read to its end
    */
   show(answer, mayAnswer, isUnread) {
     this.element.dataset.locked = String(!mayAnswer);
@@ -168,11 +168,11 @@ export class QuestionView {
       button.setAttribute("aria-disabled", String(!mayAnswer));
     }
     this.showDone();
-    if (this.given !== undefined && isSame(this.given, answer)) return;
-    this.given = answer ?? null;
+    if (this.shownAnswer !== undefined && isSame(this.shownAnswer, answer)) return;
+    this.shownAnswer = answer ?? null;
     if (this.box && typeof answer === "string") this.box.value = answer;
-    this.chosen = [answer ?? []].flat();
-    const pressed = new Set(this.chosen.map((each) => JSON.stringify(each)));
+    this.selected = [answer ?? []].flat();
+    const pressed = new Set(this.selected.map((each) => JSON.stringify(each)));
     for (const button of this.element.querySelectorAll("button.choice")) {
       const { value } = /** @type {HTMLElement} */ (button).dataset;
       button.setAttribute("aria-pressed", String(pressed.has(value ?? "")));
@@ -180,7 +180,7 @@ export class QuestionView {
     this.showDone();
   }
 
-  /** To the group, or into the box of a question that wants words. */
+  /** Focus the group, or the box of a free-text question. */
   focus() {
     (this.box ?? this.element).focus({ preventScroll: true });
   }
@@ -188,7 +188,7 @@ export class QuestionView {
 
 /** @param {string} text */
 function help(text) {
-  const shown = make("p");
-  setText(shown, text);
-  return make("details", { class: "question__help" }, make("summary", {}, gettext("What does this mean?")), shown);
+  const paragraph = make("p");
+  setText(paragraph, text);
+  return make("details", { class: "question__help" }, make("summary", {}, gettext("What does this mean?")), paragraph);
 }

@@ -1,4 +1,4 @@
-/** The texts beside a conversation or an item: a column where there is room, else a drawer; searched as one types. */
+/** The reading material: a column on wide screens, else a drawer; with a search. */
 
 import { byId, make, setText } from "./dom.js";
 import { gettext } from "./gettext.js";
@@ -24,14 +24,14 @@ export class Reading {
     byId("close-reading").addEventListener("click", () => this.drawer.close());
     this.drawer.addEventListener("click", ({ target }) => target === this.drawer && this.drawer.close());
     this.box.addEventListener("input", () => this.find(this.box.value.trim()));
-    this.box.addEventListener("keydown", (event) => this.pressed(event));
+    this.box.addEventListener("keydown", (event) => this.onKeyDown(event));
     this.texts.addEventListener("scroll", () => this.showPlace(), { passive: true });
     WIDE.addEventListener("change", () => this.place());
     this.place();
     this.list();
   }
 
-  /** What belongs to the item before the worker, above what all items have. @param {string} html  as the server has rendered it */
+  /** Show the material of the current item, above that of all items. @param {string} html  as the server has rendered it */
   show(html) {
     this.find("");
     this.own.innerHTML = html;
@@ -65,7 +65,7 @@ export class Reading {
     this.showPlace();
   }
 
-  /** Into the column, or into the drawer, where the page behind it cannot be reached. */
+  /** Move the material into the column, or into the modal drawer. */
   place() {
     const { scrollTop } = this.texts;
     if (WIDE.matches) this.drawer.close();
@@ -86,7 +86,7 @@ export class Reading {
     this.showPlace();
   }
 
-  /** Which of the texts is being read. */
+  /** Mark the text that is being read in the index. */
   showPlace() {
     const { scrollTop, clientHeight, scrollHeight } = this.texts;
     const isAtEnd = scrollTop > 0 && scrollTop + clientHeight >= scrollHeight - 40;
@@ -97,7 +97,7 @@ export class Reading {
   }
 
   /** @param {KeyboardEvent} event */
-  pressed(event) {
+  onKeyDown(event) {
     if (event.key === "Enter") {
       event.preventDefault();
       this.step(event.shiftKey ? -1 : 1);
@@ -143,7 +143,7 @@ export class Reading {
     }
   }
 
-  /** To the next place, or with -1 to the one before. @param {number} by */
+  /** Go to the next match, or with -1 to the previous one. @param {number} by */
   step(by) {
     const { length } = this.marks;
     if (!length) return;

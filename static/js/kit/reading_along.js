@@ -1,4 +1,4 @@
-/** While a long text is read, the dock is one line: how much is left, and the way to the end. */
+/** Folds the dock to one line while a long text is read: the share left to read, and a button to its end. */
 
 import { make, setText } from "./dom.js";
 import { gettext } from "./gettext.js";
@@ -30,7 +30,7 @@ export class ReadingAlong {
     for (const name of ["scroll", "resize"]) addEventListener(name, () => this.update(), { passive: true });
   }
 
-  /** @param {string | null} subject  what is being read; null: nothing, or it has been */
+  /** @param {string | null} subject  being read; null if none is */
   show(subject) {
     this.subject = subject;
     this.update();

@@ -1,6 +1,6 @@
 /**
- * How a message comes to be written: characters pasted, and time of typing. Never which keys; nothing leaves the page
- * but these two numbers.
+ * Measures how a message is typed: characters pasted, and typing time. Keys are not recorded; only these two numbers
+ * leave the page.
  *
  * @typedef {{pasted: number, ms: number}} Typed
  */
@@ -15,25 +15,25 @@ export class Rhythm {
     this.ms = 0;
     /** @type {number | null} */
     this.last = null;
-    /** Not of a draft that was begun before the page was opened: nobody saw how. */
+    /** False for a draft that was begun before the page was opened, as it was not measured. */
     this.isKnown = !box.value;
-    box.addEventListener("paste", (event) => this.came(event.clipboardData));
-    box.addEventListener("drop", (event) => this.came(event.dataTransfer));
-    box.addEventListener("input", () => this.changed());
+    box.addEventListener("paste", (event) => this.addPasted(event.clipboardData));
+    box.addEventListener("drop", (event) => this.addPasted(event.dataTransfer));
+    box.addEventListener("input", () => this.onInput());
   }
 
   /** @param {DataTransfer | null} data */
-  came(data) {
+  addPasted(data) {
     this.pasted += [...(data?.getData("text") ?? "")].length;
   }
 
-  changed() {
+  onInput() {
     const now = performance.now();
     if (this.last !== null && now - this.last < PAUSE_MS) this.ms += now - this.last;
     this.last = now;
   }
 
-  /** Of the message that is sent now; null if it is not known. The next one begins. @returns {Typed | null} */
+  /** Typing of the message that is sent now; null if not measured. Starts over for the next message. @returns {Typed | null} */
   take() {
     const typed = this.isKnown ? { pasted: this.pasted, ms: Math.round(this.ms) } : null;
     this.pasted = 0;

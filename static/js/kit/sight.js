@@ -1,13 +1,13 @@
-/** Tells when the ends of a subject's texts have all been in view: between the bar at the top and the dock at the bottom. */
+/** Detects when the ends of all texts of a subject have been in view, between the top bar and the dock. */
 
-/** An end that a quick scroll has jumped over has been reached, too. */
+/** An end above the window counts as seen: a quick scroll may have jumped over it. */
 const ABOVE_PX = 1_000_000;
 const BAR_PX = 56;
 const AIR_PX = 24;
 
 export class EndInSight {
   /**
-   * @param {HTMLElement} dock  what stands over the page at its bottom
+   * @param {HTMLElement} dock  covers the bottom of the page
    * @param {(subject: string) => void} onSeen
    */
   constructor(dock, onSeen) {
@@ -21,7 +21,7 @@ export class EndInSight {
     this.watch();
   }
 
-  /** Look out for the ends of all texts of this subject. @param {HTMLElement[]} texts @param {string} subject */
+  /** Watch the ends of all texts of this subject. @param {HTMLElement[]} texts @param {string} subject */
   add(texts, subject) {
     for (const text of texts) {
       const end = document.createElement("span");
@@ -32,7 +32,7 @@ export class EndInSight {
     }
   }
 
-  /** Scroll towards what has not been in view of this subject's texts, by a window at most. @param {string} subject */
+  /** Scroll towards the first unseen end of this subject's texts, by one window at most. @param {string} subject */
   readOn(subject) {
     const end = [...this.ends.keys()].find((each) => this.ends.get(each) === subject && each.isConnected);
     if (!end) return;
@@ -42,7 +42,7 @@ export class EndInSight {
   }
 
   /**
-   * How much of this subject's texts is still below the window, and how much there is; null if all has been in view.
+   * Height of this subject's texts below the window, and in total; null if all ends have been in view.
    *
    * @param {string} subject
    * @returns {{left: number, all: number} | null}  in pixels
@@ -57,7 +57,7 @@ export class EndInSight {
     return { left: Math.max(0, left), all: Math.max(1, bottom - top) };
   }
 
-  /** To where the texts of this subject end. @param {string} subject */
+  /** Scroll to the end of the texts of this subject. @param {string} subject */
   toEnd(subject) {
     for (let tries = 0; tries < 3; tries++) {
       const { left } = this.rest(subject) ?? { left: 0 };
@@ -71,20 +71,20 @@ export class EndInSight {
     this.observer?.disconnect();
   }
 
-  /** An observer knows its margins from the start, and the dock grows and shrinks. */
+  /** Renew the observer when the size of the dock changes: margins of an observer are fixed. */
   watch() {
     const covered = isDocked() ? Math.round(this.dock.getBoundingClientRect().height) : 0;
     if (covered === this.covered && this.observer) return;
     this.covered = covered;
     this.observer?.disconnect();
-    this.observer = new IntersectionObserver((seen) => seen.forEach((entry) => this.saw(entry)), {
+    this.observer = new IntersectionObserver((entries) => entries.forEach((entry) => this.onIntersection(entry)), {
       rootMargin: `${ABOVE_PX}px 0px -${covered}px 0px`,
     });
     for (const end of this.ends.keys()) this.observer.observe(end);
   }
 
   /** @param {IntersectionObserverEntry} entry */
-  saw({ isIntersecting, target }) {
+  onIntersection({ isIntersecting, target }) {
     const subject = this.ends.get(target);
     if (!isIntersecting || subject === undefined) return;
     this.ends.delete(target);
@@ -94,13 +94,13 @@ export class EndInSight {
   }
 }
 
-/** Whether the dock stays in sight; in a low window it scrolls with the page. */
+/** True if the dock is sticky; in a low window it scrolls with the page. */
 export function isDocked() {
   const dock = document.getElementById("dock");
   return dock !== null && getComputedStyle(dock).position === "sticky";
 }
 
-/** Whether some of it can be seen between the bar and the dock. @param {Element | null} element */
+/** True if a part of the element is visible between the bar and the dock. @param {Element | null} element */
 export function isInView(element) {
   if (!element) return true;
   const { top, bottom } = element.getBoundingClientRect();

@@ -1,10 +1,10 @@
-/** The line in the bar that says how far the work is and what of it is saved, and the one about the connection. */
+/** Progress and saving status in the bar, and the line about the connection. */
 
 import { byId, make, setText } from "./dom.js";
 import { gettext, ngettext } from "./gettext.js";
 
 /**
- * @param {{done: number, of: number, text: string}} progress  text: how far it is, in words
+ * @param {{done: number, of: number, text: string}} progress  text: the progress in words
  */
 export function showProgress({ done, of, text }) {
   const bar = byId("bar");
@@ -14,7 +14,7 @@ export function showProgress({ done, of, text }) {
 }
 
 /**
- * How far somebody is who judges one thing after the other.
+ * Progress of judging item after item, in words.
  *
  * @param {{done: number, of: number, isAll: boolean}} progress  isAll: nothing more has to be judged
  */
@@ -23,7 +23,7 @@ export function judgedInWords({ done, of, isAll }) {
   return done > of ? ngettext("%(n)s judged", "%(n)s judged", done) : ngettext("Judged", "All %(n)s judged", of);
 }
 
-/** Why an answer that was pressed does not count. */
+/** Explanation why an answer does not count yet. */
 export const whyLocked = () => gettext("The answers are locked until you have read the text to its end.");
 
 /**
@@ -40,11 +40,11 @@ export function showSaved(state, isSaved, isAnything) {
 
 /**
  * @param {import("./connection.js").ConnectionState} state
- * @param {{offline: string, lost: string}} kept  what is said while there is no line, and what is kept meanwhile
+ * @param {{offline: string, lost: string}} texts  messages for a lost connection, which name what is kept
  */
-export function showConnection(state, kept) {
+export function showConnection(state, texts) {
   const line = byId("connection");
-  const text = textOf(state, kept);
+  const text = textOf(state, texts);
   if (line.dataset.text === text) return;
   line.dataset.text = text;
   line.replaceChildren(text);
@@ -56,7 +56,7 @@ export function showConnection(state, kept) {
 
 /**
  * @param {import("./connection.js").ConnectionState} state
- * @param {{offline: string, lost: string}} kept
+ * @param {{offline: string, lost: string}} texts
  */
 function textOf(state, { offline, lost }) {
   if (state === "refused") return gettext("Disconnected.");
@@ -64,13 +64,13 @@ function textOf(state, { offline, lost }) {
   return navigator.onLine ? lost : offline;
 }
 
-/** For `showConnection` where somebody writes. */
+/** Messages for `showConnection` on pages where workers write. */
 export const writing = () => ({
   offline: gettext("You are offline; what you write is kept in this browser and sent when you are back."),
   lost: gettext("The connection is lost. Trying again; what you write is kept in this browser."),
 });
 
-/** For `showConnection` where somebody judges. */
+/** Messages for `showConnection` on pages where workers judge. */
 export const answering = () => ({
   offline: gettext("You are offline; your answers are kept in this browser and sent when you are back."),
   lost: gettext("The connection is lost. Trying again; your answers are kept in this browser."),

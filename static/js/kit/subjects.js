@@ -1,5 +1,5 @@
 /**
- * What one ask is about: a turn or the whole conversation, together with the number of the ask. Pure.
+ * Subject of an ask: a turn or the whole conversation, with the number of the ask. Pure.
  */
 
 const WHOLE = "all";

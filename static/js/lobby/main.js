@@ -1,4 +1,4 @@
-/** The lobby: how long one has waited, and the moment in which the partner is there. */
+/** The lobby: the time waited, and the arrival of the partner. */
 
 import { Connection } from "../kit/connection.js";
 import { byId, setText } from "../kit/dom.js";
@@ -27,13 +27,13 @@ class Lobby {
     });
     setInterval(() => this.showTime(), 1000);
     this.connection = new Connection(settings.socket, {
-      onFrame: (frame) => this.heard(frame),
+      onFrame: (frame) => this.onFrame(frame),
       onState: () => this.showState(),
     });
   }
 
   /** @param {Frame} frame */
-  heard(frame) {
+  onFrame(frame) {
     if (frame.type === "are_you_there") {
       const meeting = frame.meeting ? { meeting: frame.meeting } : {};
       if (frame.meeting) setText(byId("lobby-state"), gettext("Somebody is here. Checking that both of you are connected …"));
@@ -44,12 +44,12 @@ class Lobby {
       this.showState();
       this.showTime();
     }
-    if (frame.type === "refused") this.refused(frame.say);
+    if (frame.type === "refused") this.showRefusal(frame.say);
     if (frame.type === "met" || frame.type === "over") this.end(frame.type === "met", frame.url);
   }
 
   /** @param {string} say */
-  refused(say) {
+  showRefusal(say) {
     const notice = byId("notice");
     notice.hidden = false;
     setText(notice, say);
@@ -60,7 +60,7 @@ class Lobby {
   }
 
   /**
-   * Somebody to talk with is there, or the wait is over.
+   * End the wait: a partner is found, or the time is over.
    *
    * @param {boolean} isMet
    * @param {string} url
@@ -86,7 +86,7 @@ class Lobby {
     setText(byId("lobby-state"), inWords(state));
   }
 
-  /** The server's time, and what has passed since it was told. */
+  /** Show the time waited: the server's figure and the time since. */
   showTime() {
     if (!this.waited || this.isOver) return;
     const bar = /** @type {HTMLProgressElement} */ (byId("bar"));

@@ -1,4 +1,4 @@
-/** Two short notes, made here: a file could not be played before it is loaded, nor where the line is slow. */
+/** Two short notes, synthesised: a file would have to be loaded first. */
 
 const NOTES = [660, 880]; // Hz
 const NOTE_SECONDS = 0.16;
@@ -9,7 +9,7 @@ export class Sound {
     this.context = null;
   }
 
-  /** Browsers let a page sound only after a press on it; call this in one, and later plays are heard. */
+  /** Browsers let a page sound only after a press on it; call this in one, so that later plays work. */
   async play() {
     try {
       this.context ??= new AudioContext();

@@ -1,4 +1,4 @@
-/** The page of somebody who answers in a bot's place: who waits, one conversation at a time, and one live connection. */
+/** Page of an operator, who answers in place of a bot: the queue, the open conversation, and one live connection. */
 
 import { Composer, lengthOf } from "../kit/composer.js";
 import { Connection } from "../kit/connection.js";
@@ -22,9 +22,9 @@ class Operating {
     this.page = byId("operating");
     /** @type {string | null} */
     this.opened = null;
-    /** What was written and not sent, by conversation. @type {Map<string, string>} */
+    /** Unsent drafts, by conversation. @type {Map<string, string>} */
     this.drafts = new Map();
-    /** What was sent and is not known to be saved, by conversation. @type {Map<string, Answer>} */
+    /** Answers that were sent and not yet acknowledged, by conversation. @type {Map<string, Answer>} */
     this.sent = new Map();
     this.title = document.title;
     this.queue = new Queue(byId("queue"), (id) => this.open(id));
@@ -41,13 +41,13 @@ class Operating {
       },
       {
         maxChars: settings.max_chars,
-        onDraft: (text) => this.drafted(text),
+        onDraft: (text) => this.onDraft(text),
         onSend: (text) => this.answer(text),
       },
     );
     byId("take").addEventListener("click", () => this.opened && this.connection.send({ type: "open", id: this.opened, take: true }));
     byId("back").addEventListener("click", () => this.back());
-    document.addEventListener("keydown", (event) => this.pressed(event));
+    document.addEventListener("keydown", (event) => this.onKeyDown(event));
     for (const button of byId("operating").querySelectorAll("[data-text]")) {
       button.addEventListener("click", () => this.insert(/** @type {HTMLElement} */ (button).dataset.text ?? ""));
     }
@@ -55,23 +55,23 @@ class Operating {
     this.page.hidden = false;
     setInterval(() => this.queue.tick(), CLOCK_MS);
     this.connection = new Connection(settings.socket, {
-      onFrame: (frame) => this.heard(frame),
+      onFrame: (frame) => this.onFrame(frame),
       onState: (state) => this.showConnection(state),
     });
   }
 
-  // --- what the server says ---
+  // --- frames from the server ---
 
   /** @param {Frame} frame */
-  heard(frame) {
+  onFrame(frame) {
     if (frame.type === "are_you_there") return void this.connection.send({ type: "here" });
     if (frame.type === "state") this.begin(frame);
     if (frame.type === "conversations" || frame.type === "state") this.list(frame);
     if (frame.type === "takes_new") this.takesNew.checked = frame.wanted;
     if (frame.type === "conversation" && frame.id === this.opened) this.show(frame);
-    if (frame.type === "closed" && frame.id === this.opened) this.closed();
-    if (frame.type === "answer_saved") this.saved(frame.id);
-    if (frame.type === "refused") this.refused(frame);
+    if (frame.type === "closed" && frame.id === this.opened) this.onClosed();
+    if (frame.type === "answer_saved") this.onAnswerSaved(frame.id);
+    if (frame.type === "refused") this.onRefused(frame);
     this.render();
   }
 
@@ -97,45 +97,45 @@ class Operating {
     if (news) byId("announcer").replaceChildren(make("p", {}, news));
   }
 
-  closed() {
+  onClosed() {
     if (this.opened) this.drafts.delete(this.opened);
-    this.talk.say(gettext("This conversation is over: it has ended, or the participant has left."));
+    this.talk.showMessage(gettext("This conversation is over: it has ended, or the participant has left."));
   }
 
   /** @param {string} id */
-  saved(id) {
+  onAnswerSaved(id) {
     this.sent.delete(id);
-    this.queue.answered(id);
-    this.talk.say("");
+    this.queue.markAnswered(id);
+    this.talk.showMessage("");
   }
 
   /** @param {Frame} frame */
-  refused(frame) {
+  onRefused(frame) {
     const answer = frame.key ? [...this.sent.values()].find(({ key }) => key === frame.key) : undefined;
     if (answer) {
       this.sent.delete(answer.id);
       this.drafts.set(answer.id, answer.text);
       if (answer.id === this.opened && !this.composer.text) this.composer.text = answer.text;
     }
-    if (this.connection.state === "refused" || !this.opened) return this.say(frame.say);
-    this.talk.say(frame.say);
+    if (this.connection.state === "refused" || !this.opened) return this.showMessage(frame.say);
+    this.talk.showMessage(frame.say);
   }
 
   /** @param {import("../kit/connection.js").ConnectionState} state */
   showConnection(state) {
-    if (state === "waiting") this.say(gettext("The connection is lost. Trying again; nobody new is admitted meanwhile."));
-    else if (state === "open") this.say("");
+    if (state === "waiting") this.showMessage(gettext("The connection is lost. Trying again; nobody new is admitted meanwhile."));
+    else if (state === "open") this.showMessage("");
     this.render();
   }
 
   /** @param {string} text */
-  say(text) {
+  showMessage(text) {
     const line = byId("connection");
     line.hidden = !text;
     setText(line, text);
   }
 
-  // --- what the operator does ---
+  // --- actions of the operator ---
 
   /** @param {string} id */
   open(id) {
@@ -149,7 +149,7 @@ class Operating {
   }
 
   /** @param {string} text */
-  drafted(text) {
+  onDraft(text) {
     if (this.opened) this.drafts.set(this.opened, text);
     this.render();
   }
@@ -180,7 +180,7 @@ class Operating {
   }
 
   /** @param {KeyboardEvent} event */
-  pressed(event) {
+  onKeyDown(event) {
     if (!event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
     const act = this.actOf(event.code);
     if (!act) return;
@@ -196,7 +196,7 @@ class Operating {
     return button ? () => this.insert(/** @type {HTMLElement} */ (button).dataset.text ?? "") : undefined;
   }
 
-  /** What was answered a moment ago may still be on the list. */
+  /** Open the conversation that has waited longest; one that was just answered may still be on the list. */
   toLongestWait() {
     const next = this.queue.waiting.find(({ id }) => !this.sent.has(id));
     if (next) this.open(next.id);
@@ -210,7 +210,7 @@ class Operating {
     if (next) this.open(next.id);
   }
 
-  // --- what follows from both ---
+  // --- display ---
 
   get maySend() {
     const conversation = this.opened && this.queue.of(this.opened);

@@ -1,4 +1,4 @@
-/** The conversations of an operator: who has waited longest for a reply is at the top. */
+/** The conversations of an operator, longest wait first. */
 
 import { make, setText } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
@@ -21,7 +21,7 @@ export class Queue {
     this.all = [];
     /** @type {Map<string, Row>} */
     this.rows = new Map();
-    /** How many turns of it have been shown here. @type {Map<string, number>} */
+    /** Number of turns seen here, by conversation. @type {Map<string, number>} */
     this.seen = new Map();
     this.ahead = 0;
   }
@@ -32,13 +32,13 @@ export class Queue {
     this.ahead = Date.parse(now) - Date.now();
   }
 
-  /** A reply to it is saved; the next list says so, too. @param {string} id */
-  answered(id) {
+  /** Mark a conversation as answered until the next list arrives. @param {string} id */
+  markAnswered(id) {
     const conversation = this.of(id);
     if (conversation) Object.assign(conversation, { waits: false, held: true });
   }
 
-  /** Those that this operator is to answer. */
+  /** Conversations that wait for this operator. */
   get waiting() {
     return this.all.filter(({ waits, mine, free }) => waits && (mine || free));
   }
@@ -50,9 +50,9 @@ export class Queue {
 
   /** @param {string | null} opened */
   render(opened) {
-    const known = new Set(this.all.map(({ id }) => id));
+    const ids = new Set(this.all.map(({ id }) => id));
     for (const [id, { item }] of this.rows) {
-      if (known.has(id)) continue;
+      if (ids.has(id)) continue;
       item.remove();
       this.rows.delete(id);
     }
@@ -93,8 +93,8 @@ export class Queue {
 
   /** @param {string} id */
   rowOf(id) {
-    const known = this.rows.get(id);
-    if (known) return known;
+    const existing = this.rows.get(id);
+    if (existing) return existing;
     const [name, time, said, state] = ["name", "time", "said", "state"].map((part) => make("span", { class: `queue__${part}` }));
     said.setAttribute("dir", "auto");
     const button = make("button", { type: "button", class: "queue__button" }, name, " ", time, " ", said, " ", state);

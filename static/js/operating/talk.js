@@ -1,6 +1,6 @@
 /** The conversation that an operator has open. */
 
-import { byId, make, setText, written } from "../kit/dom.js";
+import { byId, make, setText, textElement } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
 
 /**
@@ -30,10 +30,10 @@ export class Talk {
     this.held = null;
     this.list.replaceChildren();
     byId("reads").replaceChildren();
-    this.say("");
+    this.showMessage("");
   }
 
-  /** @param {Frame} frame @returns {string} a message that was not there before */
+  /** @param {Frame} frame @returns {string} the newest message, if it is new; else "" */
   show(frame) {
     const before = this.turns.length;
     this.turns = frame.turns;
@@ -60,7 +60,7 @@ export class Talk {
   }
 
   /** @param {string} text */
-  say(text) {
+  showMessage(text) {
     const trouble = byId("trouble");
     trouble.hidden = !text;
     setText(trouble, text);
@@ -81,13 +81,13 @@ export class Talk {
     if (!conversation) return;
     const { free, operator } = conversation;
     byId("take").hidden = !free;
-    const whose = operator ? gettext("%(operator)s is away.", { operator }) : gettext("Nobody has this conversation yet.");
-    setText(byId("others-text"), free ? whose : gettext("%(operator)s answers here.", { operator }));
+    const ownerText = operator ? gettext("%(operator)s is away.", { operator }) : gettext("Nobody has this conversation yet.");
+    setText(byId("others-text"), free ? ownerText : gettext("%(operator)s answers here.", { operator }));
   }
 }
 
 /** @param {Turn} turn */
 function rowOf({ mine, text }) {
   const who = make("span", { class: "visually-hidden" }, `${mine ? gettext("You") : gettext("Participant")}: `);
-  return make("li", { class: `turn turn--${mine ? "human" : "bot"}` }, who, written(text));
+  return make("li", { class: `turn turn--${mine ? "human" : "bot"}` }, who, textElement(text));
 }

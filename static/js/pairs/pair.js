@@ -1,7 +1,7 @@
-/** A pair on the page: what was said before, and two sides that continue it or are conversations of their own. */
+/** A pair on the page: its context, and two sides, which are responses or whole conversations. */
 
 import { turn } from "../judge/item.js";
-import { make, written } from "../kit/dom.js";
+import { make, textElement } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
 
 /**
@@ -19,10 +19,10 @@ const NAMES = [gettext("First"), gettext("Second")];
  * @param {number} number
  * @param {string[]} [html]  the texts formatted
  */
-function texts({ texts: said, speaker }, number, html = []) {
-  if (speaker === undefined) return [written(said[0], html[0])];
+function texts({ texts: utterances, speaker }, number, html = []) {
+  if (speaker === undefined) return [textElement(utterances[0], html[0])];
   const names = speaker === null ? undefined : [0, 1].map((seat) => (seat === speaker ? NAMES[number] : gettext("Partner")));
-  const turns = said.map((text, position) => turn(text, position, { isOwn: position % 2 === (speaker ?? 1), names, html: html[position] }));
+  const turns = utterances.map((text, position) => turn(text, position, { isOwn: position % 2 === (speaker ?? 1), names, html: html[position] }));
   return [make("ol", { class: "turns", role: "list" }, ...turns)];
 }
 
@@ -31,21 +31,21 @@ function texts({ texts: said, speaker }, number, html = []) {
  * @param {Item} item
  */
 export function showPair(list, { context, sides = [], language, html }) {
-  const before = context.map((said, position) =>
-    turn(said, position, {
+  const before = context.map((utterance, position) =>
+    turn(utterance, position, {
       isOwn: (position - context.length) % 2 === 0,
       id: position === context.length - 1 ? "before" : "",
       html: html?.context[position],
     }),
   );
-  const shown = sides.map((side, number) =>
+  const sections = sides.map((side, number) =>
     make("section", { class: "side", id: `side-${number}`, "aria-labelledby": `side-${number}-name` },
       make("h2", { class: "side__name", id: `side-${number}-name` }, NAMES[number]), ...texts(side, number, html?.sides[number])),
   );
   list.lang = language;
-  list.replaceChildren(...before, make("li", { class: "sides" }, ...shown));
+  list.replaceChildren(...before, make("li", { class: "sides" }, ...sections));
   scrollTo({ top: 0 });
-  const ends = shown.map((side) => /** @type {HTMLElement} */ ([...side.querySelectorAll(".turn__text")].at(-1)));
+  const ends = sections.map((side) => /** @type {HTMLElement} */ ([...side.querySelectorAll(".turn__text")].at(-1)));
   return { ends, length: [...context, ...sides.flatMap((side) => side.texts)].join("").length };
 }
 

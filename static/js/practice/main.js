@@ -1,4 +1,4 @@
-/** Practice before the work: examples in the worker's dock, and what their author would have answered. */
+/** Practice before the work: examples with questions in the dock, and the answers of their author. */
 
 import { complete } from "../kit/answers.js";
 import { collect, fillForm } from "../kit/collecting.js";
@@ -30,10 +30,10 @@ class Practice {
       questions: (key) => sets[this.example(key).set],
       all: sets.flat(),
       first: examples[0].key,
-      shown: "judging",
+      pageId: "judging",
       waiting: () => (this.isOver || this.answers ? null : this.current.key),
       describedBy: (key) => describesExample(this.example(key)),
-      done: () => this.tell(),
+      done: () => this.showFeedback(),
       changed: () => this.render(),
       restart: () => this.restart(),
     });
@@ -64,13 +64,13 @@ class Practice {
     return verdicts(this.sets[example.set].map(complete), this.outbox.held.labels[example.key] ?? {}, example.answers);
   }
 
-  /** What the author would have answered, and why. */
-  tell() {
-    const found = this.verdictsOn(this.current);
-    const agrees = found.every((verdict) => verdict.agrees);
+  /** Show the author's answers, and the reasons. */
+  showFeedback() {
+    const verdicts = this.verdictsOn(this.current);
+    const agrees = verdicts.every((verdict) => verdict.agrees);
     byId("feedback").dataset.agrees = String(agrees);
     setText(byId("feedback-title"), agrees ? gettext("The author would say the same.") : gettext("The author would say something else."));
-    byId("feedback-answers").replaceChildren(...found.map(line));
+    byId("feedback-answers").replaceChildren(...verdicts.map(line));
     setText(byId("feedback-why"), this.current.why);
     const isLast = this.at === this.examples.length - 1;
     setText(byId("next"), isLast ? gettext("That was the last one") : gettext("Next example"));
@@ -96,19 +96,19 @@ class Practice {
   }
 
   render() {
-    const isTold = !this.isOver && Boolean(this.answers);
+    const hasFeedback = !this.isOver && Boolean(this.answers);
     if (this.at !== this.shown) this.show();
     this.asking.render();
-    this.dock.dataset.mode = this.isOver ? "over" : isTold ? "told" : "ask";
-    byId("feedback").hidden = !isTold;
+    this.dock.dataset.mode = this.isOver ? "over" : hasFeedback ? "told" : "ask";
+    byId("feedback").hidden = !hasFeedback;
     byId("over").hidden = !this.isOver;
     byId("begin").hidden = !this.isOver;
     byId("intro").hidden = this.at > 0;
     const { length } = this.examples;
     setText(byId("done-text"), this.isOver ? gettext("Practice done") : gettext("Practice %(n)s of %(all)s", { n: this.at + 1, all: length }));
     byId("bar").setAttribute("max", String(length));
-    byId("bar").setAttribute("value", String(this.at + (isTold ? 1 : 0)));
-    const isUnread = !this.isOver && !isTold && !this.asking.attention.isRead(this.current.key);
+    byId("bar").setAttribute("value", String(this.at + (hasFeedback ? 1 : 0)));
+    const isUnread = !this.isOver && !hasFeedback && !this.asking.attention.isRead(this.current.key);
     setText(byId("hint"), isUnread ? gettext("Read to the end, then answer.") : "");
   }
 
@@ -137,8 +137,8 @@ function line({ question, own, author, agrees }) {
   const other = isNear
     ? gettext("You said %(own)s, the author says %(author)s, close enough")
     : gettext("You said %(own)s, the author says %(author)s");
-  const said = own === author ? [make("b", {}, own)] : emphasised(other, { own, author });
-  return make("li", { "data-agrees": String(agrees) }, `${question.wording} `, ...said);
+  const parts = own === author ? [make("b", {}, own)] : emphasised(other, { own, author });
+  return make("li", { "data-agrees": String(agrees) }, `${question.wording} `, ...parts);
 }
 
 /** The text with its values in bold. @param {string} text @param {Record<string, string>} values */

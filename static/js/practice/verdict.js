@@ -1,5 +1,5 @@
 /**
- * What somebody answered about an example beside what its author would have. Pure.
+ * Comparison of a worker's answers about an example with its author's. Pure.
  *
  * @typedef {import("../kit/answers.js").Answer} Answer
  * @typedef {import("../kit/answers.js").Answers} Answers
@@ -9,24 +9,24 @@
 
 import { inWords, isSame } from "../kit/answers.js";
 
-/** On a scale a neighbour is as good: nobody feels the step. */
+/** Greatest difference on a scale that still counts as agreement. */
 const NEAR = 1;
 
 /**
- * The questions that both answered; words of one's own are beside each other, but not compared.
+ * Verdicts on the questions that both answered; free texts are not compared.
  *
  * @param {Question[]} questions
- * @param {Answers} own
- * @param {Answers} author
+ * @param {Answers} workerAnswers
+ * @param {Answers} authorAnswers
  * @returns {Verdict[]}
  */
-export function verdicts(questions, own, author) {
-  const both = questions.filter(({ key }) => isGiven(own[key]) && isGiven(author[key]));
+export function verdicts(questions, workerAnswers, authorAnswers) {
+  const both = questions.filter(({ key }) => isGiven(workerAnswers[key]) && isGiven(authorAnswers[key]));
   return both.map((question) => ({
     question,
-    own: inWords(question, own[question.key]),
-    author: inWords(question, author[question.key]),
-    agrees: agrees(question, own[question.key], author[question.key]),
+    own: inWords(question, workerAnswers[question.key]),
+    author: inWords(question, authorAnswers[question.key]),
+    agrees: agrees(question, workerAnswers[question.key], authorAnswers[question.key]),
   }));
 }
 
@@ -37,11 +37,11 @@ function isGiven(answer) {
 
 /**
  * @param {Question} question
- * @param {Answer} own
- * @param {Answer} author
+ * @param {Answer} answer
+ * @param {Answer} authorAnswer
  */
-function agrees({ kind }, own, author) {
+function agrees({ kind }, answer, authorAnswer) {
   if (kind === "text") return true;
-  if (kind === "scale") return Math.abs(Number(own) - Number(author)) <= NEAR;
-  return isSame(own, author);
+  if (kind === "scale") return Math.abs(Number(answer) - Number(authorAnswer)) <= NEAR;
+  return isSame(answer, authorAnswer);
 }

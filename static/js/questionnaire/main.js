@@ -1,4 +1,4 @@
-/** Questions about the person in the worker's dock, a questionnaire after the other; all are sent at the end. */
+/** Questionnaires about the worker in the dock, one after the other; all answers are sent at the end. */
 
 import { askedQuestions, complete, inWords } from "../kit/answers.js";
 import { collect, fillForm } from "../kit/collecting.js";
@@ -19,8 +19,8 @@ class Questionnaire {
   /** @param {Settings} settings */
   constructor({ sets }) {
     this.sets = sets.map((each) => ({ ...each, questions: each.questions.map(complete) }));
-    /** Keys of those that are skipped as a whole. @type {string[]} */
-    this.leftOut = [];
+    /** Keys of questionnaires that are skipped. @type {string[]} */
+    this.skipped = [];
     this.outbox = new Outbox(fleetingStorage(), "questionnaire", (key, answers) => ({ type: "answered", key, answers }));
     this.dock = byId("dock");
     this.asking = collect({
@@ -28,7 +28,7 @@ class Questionnaire {
       questions: (key) => this.set(key).questions,
       all: this.sets.flatMap((each) => each.questions),
       first: sets[0].key,
-      shown: "asking",
+      pageId: "asking",
       waiting: () => this.current?.key ?? null,
       describedBy: () => "",
       done: () => this.goOn(),
@@ -39,7 +39,7 @@ class Questionnaire {
     this.begin();
   }
 
-  /** There is nothing to read before the questions. */
+  /** Unlock the questions: there is no text to read first. */
   begin() {
     for (const { key } of this.sets) {
       this.asking.attention.meet(key, 0);
@@ -54,10 +54,10 @@ class Questionnaire {
     return /** @type {Set & {questions: FullQuestion[]}} */ (this.sets.find((each) => each.key === key));
   }
 
-  /** The questionnaire that is being answered; none: all are. */
+  /** The questionnaire that is being answered; undefined if all are. */
   get current() {
     const { labels } = this.outbox.held;
-    return this.sets.find(({ key }) => !labels[key] && !this.leftOut.includes(key));
+    return this.sets.find(({ key }) => !labels[key] && !this.skipped.includes(key));
   }
 
   /** @param {string} key @returns {Answers} */
@@ -69,7 +69,7 @@ class Questionnaire {
     const { current } = this;
     if (!current || current.required) return;
     this.outbox.keepBegun(current.key, null);
-    this.leftOut.push(current.key);
+    this.skipped.push(current.key);
     this.render();
     this.goOn();
   }
@@ -81,7 +81,7 @@ class Questionnaire {
 
   restart() {
     for (const { key } of this.sets) this.outbox.dropLabel(key);
-    this.leftOut = [];
+    this.skipped = [];
     this.asking.attention.subjects.clear();
     this.begin();
   }
@@ -93,15 +93,15 @@ class Questionnaire {
     byId("over").hidden = current !== undefined;
     byId("begin").hidden = current !== undefined;
     byId("leave-out").hidden = current?.required ?? true;
-    const given = this.given();
-    byId("answered").replaceChildren(...given.map(line));
-    if (given.length && isDocked()) scrollTo({ top: document.documentElement.scrollHeight });
-    this.tellProgress();
-    fillForm(this.toSend());
+    const answered = this.answered();
+    byId("answered").replaceChildren(...answered.map(line));
+    if (answered.length && isDocked()) scrollTo({ top: document.documentElement.scrollHeight });
+    this.showProgress();
+    fillForm(this.payload());
   }
 
-  /** Each question that was answered, and how. */
-  given() {
+  /** Answered questions with their answers. */
+  answered() {
     return this.sets.flatMap(({ key, questions }) => {
       const answers = this.answersOf(key);
       return askedQuestions(questions, answers)
@@ -110,19 +110,19 @@ class Questionnaire {
     });
   }
 
-  tellProgress() {
+  showProgress() {
     const { current } = this;
-    const asked = this.sets
-      .filter(({ key }) => !this.leftOut.includes(key))
+    const questions = this.sets
+      .filter(({ key }) => !this.skipped.includes(key))
       .flatMap(({ key, questions }) => askedQuestions(questions, this.answersOf(key)));
-    const done = this.given().length;
-    setText(byId("done-text"), current ? gettext("Question %(n)s of %(all)s", { n: done + 1, all: asked.length }) : "");
-    byId("bar").setAttribute("max", String(Math.max(asked.length, 1)));
-    byId("bar").setAttribute("value", String(current ? done : Math.max(asked.length, 1)));
+    const done = this.answered().length;
+    setText(byId("done-text"), current ? gettext("Question %(n)s of %(all)s", { n: done + 1, all: questions.length }) : "");
+    byId("bar").setAttribute("max", String(Math.max(questions.length, 1)));
+    byId("bar").setAttribute("value", String(current ? done : Math.max(questions.length, 1)));
   }
 
   /** By questionnaire its answers, null if it is skipped, and how long they took. */
-  toSend() {
+  payload() {
     const { labels, timings } = this.outbox.held;
     return Object.fromEntries(
       this.sets.map(({ key }) => [key, { answers: labels[key] ?? null, ...(timings[key] && { timing: timings[key] }) }]),
@@ -130,14 +130,14 @@ class Questionnaire {
   }
 }
 
-/** @param {{question: Question, answer: import("../kit/answers.js").Answer}} given */
+/** @param {{question: Question, answer: import("../kit/answers.js").Answer}} answered */
 function line({ question, answer }) {
-  const said = answer === null ? gettext("Skipped") : inWords(question, answer);
+  const text = answer === null ? gettext("Skipped") : inWords(question, answer);
   return make(
     "li",
     {},
     make("p", { class: "answered__asked", dir: "auto" }, question.wording),
-    make("p", { class: "answered__given", dir: "auto" }, said),
+    make("p", { class: "answered__given", dir: "auto" }, text),
   );
 }
 

@@ -1,7 +1,7 @@
-/** Questions in the worker's dock, about something to try them on. Nothing that is answered leaves the page. */
+/** Preview of questions as workers see them, about an example. No answer leaves the page. */
 
 import { Asking } from "../kit/asking.js";
-import { byId, make, setText, written } from "../kit/dom.js";
+import { byId, make, setText, textElement } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
 import { listenToKeys } from "../kit/keyboard.js";
 import { fleetingStorage, Outbox } from "../kit/outbox.js";
@@ -21,7 +21,7 @@ import { describesPair, showPair } from "../pairs/pair.js";
  * @param {Item} item
  */
 function showTalk(list, { context }) {
-  const texts = context.map((said, at) => written(said, null, { id: `said-${at}` }));
+  const texts = context.map((utterance, at) => textElement(utterance, null, { id: `said-${at}` }));
   const turns = texts.map((text, at) => {
     const name = make("span", { class: "visually-hidden" }, `${at % 2 ? gettext("You") : gettext("Chatbot")}: `);
     return make("li", { class: `turn turn--${at % 2 ? "human" : "bot"}` }, name, text);
@@ -36,7 +36,7 @@ function describesTalk({ context }) {
 }
 
 /**
- * By what is judged, the page on which workers judge it.
+ * Views of the example, by what the questions are about.
  *
  * @type {Record<string, {show: typeof showItem, describes: typeof describes}>}
  */
@@ -56,7 +56,7 @@ class Preview {
     const storage = fleetingStorage();
     this.outbox = new Outbox(storage, "preview", (key, answers) => ({ type: "judge", item: key, answers }));
     this.dock = byId("dock");
-    this.again = byId("again");
+    this.againButton = byId("again");
     this.asking = new Asking(questions, {
       dock: this.dock,
       place: byId("ask"),
@@ -66,7 +66,7 @@ class Preview {
         saved: () => ({}),
         describedBy: () => described(item),
         send: () => undefined,
-        done: () => this.again.focus(),
+        done: () => this.againButton.focus(),
         changed: () => this.render(),
       },
     });
@@ -74,14 +74,14 @@ class Preview {
     listenToKeys({
       openGroup: () => this.asking.group,
       mayAnswer: () => this.asking.attention.mayPress,
-      early: () => this.asking.early(),
+      early: () => this.asking.onEarlyKey(),
       takeBack: () => undefined,
       takeText: null,
       escape: () => this.asking.focus(),
       storage,
       toggle: /** @type {HTMLInputElement} */ (byId("single-keys")),
     });
-    this.again.addEventListener("click", () => this.restart());
+    this.againButton.addEventListener("click", () => this.restart());
     byId("unready").remove();
     byId("judging").hidden = false;
     const { ends, length } = show(byId("turns"), item);
@@ -103,7 +103,7 @@ class Preview {
     const { answers } = this;
     this.asking.render();
     this.dock.dataset.mode = answers ? "over" : "ask";
-    this.again.hidden = !answers;
+    this.againButton.hidden = !answers;
     setText(byId("hint"), answers ? gettext("That is all. This would be stored: %(answers)s", { answers: JSON.stringify(answers) }) : "");
   }
 }

@@ -10,12 +10,12 @@ const PAUSE_MS = 700;
 
 const form = () => /** @type {HTMLFormElement} */ (byId("draft"));
 
-/** The step that the server is asked for, and one that was pressed meanwhile. */
+/** The running step, and one that was requested meanwhile. */
 let running = "";
 let next = "";
 
 /** @param {string} step */
-async function taken(step) {
+async function sendStep(step) {
   const sent = new FormData(form());
   sent.set("do", step);
   const response = await fetch(location.href, { method: "POST", body: sent, headers: { Accept: "text/html" } });
@@ -24,12 +24,12 @@ async function taken(step) {
 }
 
 /**
- * What was written while the server was asked for nothing but other fields.
+ * Keep text that was typed while the server answered a step that only changes other fields.
  *
  * @param {HTMLElement} fresh
  * @param {FormData} sent
  */
-function keepWhatWasWritten(fresh, sent) {
+function keepNewInput(fresh, sent) {
   for (const old of form().querySelectorAll("input[type=text], textarea")) {
     const { name, value } = /** @type {HTMLInputElement} */ (old);
     const now = /** @type {HTMLInputElement | null} */ (fresh.querySelector(`[name="${CSS.escape(name)}"]`));
@@ -45,18 +45,18 @@ function keepWhatWasWritten(fresh, sent) {
 function show(step, page, sent) {
   const fresh = page.getElementById("draft");
   if (!fresh) throw new Error("The answer has no form.");
-  if (step === "show") keepWhatWasWritten(fresh, sent);
+  if (step === "show") keepNewInput(fresh, sent);
   const before = document.activeElement?.id ?? "";
   form().replaceWith(document.adoptNode(fresh));
   showChoices(page);
   setText(byId("said"), page.getElementById("said")?.textContent ?? "");
-  const wanted = fresh.querySelector("[autofocus]") ?? (before && document.getElementById(before));
-  if (!(wanted instanceof HTMLElement)) return;
-  wanted.focus();
-  wanted.scrollIntoView({ block: "nearest" });
+  const target = fresh.querySelector("[autofocus]") ?? (before && document.getElementById(before));
+  if (!(target instanceof HTMLElement)) return;
+  target.focus();
+  target.scrollIntoView({ block: "nearest" });
 }
 
-/** What the preview can be of, as it is now; what was chosen stays, if it is still there. @param {Document} page */
+/** Update the choices of the preview; a selected value stays if it still exists. @param {Document} page */
 function showChoices(page) {
   const fresh = page.getElementById("preview-choice");
   if (!fresh) return;
@@ -69,7 +69,7 @@ function showChoices(page) {
 }
 
 /**
- * Steps come one by one: pressed twice, a button must not move or remove what has come into its place.
+ * Take a step; one at a time: a second press must not hit what has moved to the same place.
  *
  * @param {string} step
  */
@@ -79,7 +79,7 @@ async function take(step) {
   document.documentElement.setAttribute("aria-busy", "true");
   byId("trouble").hidden = true;
   try {
-    const { sent, page } = await taken(step);
+    const { sent, page } = await sendStep(step);
     show(step, page, sent);
     preview();
   } catch {

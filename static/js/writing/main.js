@@ -1,4 +1,4 @@
-/** The page on which people answer contexts: one after the other, and back to what they wrote. */
+/** The page on which workers answer contexts one after the other, and can change their responses. */
 
 import { Composer, hasKeyboard } from "../kit/composer.js";
 import { Connection } from "../kit/connection.js";
@@ -23,8 +23,8 @@ class Writing {
   constructor(settings) {
     this.outbox = new Outbox(lastingStorage(), settings.name, (item, { text }) => ({ type: "write", item, text }));
     /** @type {Work} */
-    this.known = UNKNOWN;
-    /** What the worker went back to. @type {string | null} */
+    this.work = UNKNOWN;
+    /** The context that the worker went back to. @type {string | null} */
     this.chosen = null;
     /** @type {string | null | undefined} */
     this.shown = undefined;
@@ -42,30 +42,30 @@ class Writing {
     byId("unready").remove();
     byId("writing").hidden = false;
     this.connection = new Connection(settings.socket, {
-      onFrame: (frame) => this.heard(frame),
+      onFrame: (frame) => this.onFrame(frame),
       onState: () => this.render(),
     });
   }
 
-  // --- what the server says ---
+  // --- frames from the server ---
 
   /** @param {Frame} frame */
-  heard(frame) {
-    if (frame.type === "refused") this.returned(frame);
+  onFrame(frame) {
+    if (frame.type === "refused") this.returnToBox(frame);
     this.outbox.settle(frame);
-    this.known = receive(this.known, frame);
+    this.work = receive(this.work, frame);
     if (frame.type !== "written") this.isFinishing = false;
-    if (frame.type === "state") this.outbox.frames().forEach((held) => this.connection.send(held));
-    if (this.known.finished) return this.leave(this.known.finished);
+    if (frame.type === "state") this.outbox.frames().forEach((pending) => this.connection.send(pending));
+    if (this.work.finished) return this.leave(this.work.finished);
     this.render();
   }
 
-  /** A text that is to be changed is in the box again. @param {Frame} refusal */
-  returned({ reason, item }) {
+  /** Put a refused text back into the box. @param {Frame} refusal */
+  returnToBox({ reason, item }) {
     const sent = this.outbox.held.labels[item]?.text;
     if (reason !== "unfit" || typeof sent !== "string") return;
     this.outbox.keepDraft(sent, item);
-    if (item in this.known.saved) this.chosen = item;
+    if (item in this.work.saved) this.chosen = item;
     this.shown = undefined;
   }
 
@@ -77,11 +77,11 @@ class Writing {
     location.replace(url);
   }
 
-  // --- what the worker does ---
+  // --- actions of the worker ---
 
   /** @param {string} text */
   keepDraft(text) {
-    if (this.current !== null) this.outbox.keepDraft(text === this.known.saved[this.current] ? "" : text, this.current);
+    if (this.current !== null) this.outbox.keepDraft(text === this.work.saved[this.current] ? "" : text, this.current);
     this.render();
   }
 
@@ -89,14 +89,14 @@ class Writing {
   send(text) {
     const { current } = this;
     if (current === null || this.isUnderWay(current) || !text.trim() || this.composer.isTooLong) return this.render();
-    if (text.trim() !== this.known.saved[current]) {
+    if (text.trim() !== this.work.saved[current]) {
       this.outbox.keepDraft("", current);
       this.outbox.holdLabel(current, { text: text.trim() });
       const frame = this.outbox.frameOf(current);
       if (frame) this.connection.send(frame);
     }
-    this.known = { ...this.known, refusal: null };
-    this.chosen = current in this.known.saved ? this.neighbour(current, 1) : null;
+    this.work = { ...this.work, refusal: null };
+    this.chosen = current in this.work.saved ? this.neighbour(current, 1) : null;
     this.render();
     this.focus();
   }
@@ -106,7 +106,7 @@ class Writing {
     const to = this.neighbour(this.current, step);
     if (step === -1 && to === null) return;
     this.chosen = to;
-    this.known = { ...this.known, refusal: null };
+    this.work = { ...this.work, refusal: null };
     this.render();
     this.focus();
   }
@@ -121,16 +121,16 @@ class Writing {
     this.composer.focus();
   }
 
-  // --- what follows from both ---
+  // --- display ---
 
-  /** Sent, and not acknowledged. @param {string} item */
+  /** True if the response was sent and not acknowledged. @param {string} item */
   isUnderWay(item) {
     return item in this.outbox.held.labels;
   }
 
-  /** The context before the worker; null: all that they were given are answered. @returns {string | null} */
+  /** The context on the page; null: all are answered. @returns {string | null} */
   get current() {
-    const { order, saved } = this.known;
+    const { order, saved } = this.work;
     if (this.chosen !== null && order.includes(this.chosen)) return this.chosen;
     return order.find((item) => !(item in saved) && !this.isUnderWay(item)) ?? order.find((item) => !(item in saved)) ?? null;
   }
@@ -141,13 +141,13 @@ class Writing {
    * @returns {string | null}
    */
   neighbour(item, step) {
-    const { order } = this.known;
+    const { order } = this.work;
     return order[(item === null ? order.length : order.indexOf(item)) + step] ?? null;
   }
 
   /** Why the work cannot be finished now; "" if it can. */
   get obstacle() {
-    const { progress } = this.known;
+    const { progress } = this.work;
     if (!progress) return gettext("Connecting …");
     if (!progress.may_finish) return gettext("Answer what is left, then finish.");
     if (this.connection?.state !== "open") return gettext("Not connected: finish when the connection is back.");
@@ -161,11 +161,11 @@ class Writing {
   }
 
   render() {
-    if (this.known.finished) return;
+    if (this.work.finished) return;
     const state = this.connection?.state ?? "connecting";
     const { current, obstacle } = this;
-    const isOver = current === null && this.known.progress !== null;
-    if (current !== this.shown && this.known.progress) this.show(current);
+    const isOver = current === null && this.work.progress !== null;
+    if (current !== this.shown && this.work.progress) this.show(current);
     this.dock.dataset.mode = isOver ? "over" : "write";
     byId("composer").inert = isOver;
     byId("over").hidden = !isOver;
@@ -174,12 +174,12 @@ class Writing {
     this.showSent(current);
     this.composer.unlock(current !== null && !this.isUnderWay(current));
     byId("back").toggleAttribute("disabled", this.neighbour(current, -1) === null);
-    byId("next").toggleAttribute("disabled", current === null || !(current in this.known.saved));
+    byId("next").toggleAttribute("disabled", current === null || !(current in this.work.saved));
     setText(byId("hint"), this.hint(current));
-    byId("notice").hidden = !this.known.refusal;
-    setText(byId("notice"), this.known.refusal ?? "");
+    byId("notice").hidden = !this.work.refusal;
+    setText(byId("notice"), this.work.refusal ?? "");
     showConnection(state, writing());
-    showSaved(state, this.outbox.isEmpty, Object.keys(this.known.saved).length > 0);
+    showSaved(state, this.outbox.isEmpty, Object.keys(this.work.saved).length > 0);
     this.showProgress();
   }
 
@@ -189,13 +189,13 @@ class Writing {
     this.shown = item;
     byId("item").hidden = item === null;
     if (item === null) return;
-    showContext(byId("turns"), this.known.items[item]);
-    this.composer.text = this.outbox.draftOf(item) || (this.known.saved[item] ?? "");
+    showContext(byId("turns"), this.work.items[item]);
+    this.composer.text = this.outbox.draftOf(item) || (this.work.saved[item] ?? "");
     const isFree = document.activeElement === document.body || document.activeElement?.id === "over";
     if (isFirst && isFree) this.focus();
   }
 
-  /** What was sent stands under the context until it is saved and the next one is here. @param {string | null} item */
+  /** Show the sent text under the context until it is saved and the next context has come. @param {string | null} item */
   showSent(item) {
     const text = item === null ? undefined : this.outbox.held.labels[item]?.text;
     const isHere = typeof text === "string";
@@ -210,7 +210,7 @@ class Writing {
 
   /** @param {string | null} current */
   hint(current) {
-    const { progress, saved } = this.known;
+    const { progress, saved } = this.work;
     if (!progress) return "";
     if (current === null) return progress.done < progress.size ? NOTHING_LEFT : ALL_WRITTEN;
     if (this.isUnderWay(current)) return this.connection?.state === "open" ? gettext("Your response is being saved.") : gettext("Your response is kept and will be sent later.");
@@ -220,11 +220,11 @@ class Writing {
   }
 
   showProgress() {
-    const { progress } = this.known;
+    const { progress } = this.work;
     if (!progress) return;
     const { done, size, may_finish: isAll } = progress;
-    const told = { done, of: isAll ? Math.min(done, size) : size, isAll };
-    showProgress({ ...told, text: inWords(told) });
+    const count = { done, of: isAll ? Math.min(done, size) : size, isAll };
+    showProgress({ ...count, text: inWords(count) });
   }
 }
 
@@ -238,7 +238,7 @@ function inWords({ done, of, isAll }) {
 }
 
 /**
- * A context from its first line. The worker answers its last turn: that one is the other's, the one before it their own.
+ * Show a context from its first line. The worker answers its last turn, which is the other person's; turns alternate.
  *
  * @param {HTMLElement} list
  * @param {Item} item
@@ -246,12 +246,12 @@ function inWords({ done, of, isAll }) {
 function showContext(list, { turns, language }) {
   const [you, other] = [gettext("You"), gettext("Other person")];
   const names = turns.length % 2 ? [other, you] : [you, other];
-  const shown = turns.map((said, position) => {
+  const rows = turns.map((utterance, position) => {
     const isLast = position === turns.length - 1;
-    return turn(said, position, { isOwn: (turns.length - position) % 2 === 1, id: isLast ? "before" : "", names });
+    return turn(utterance, position, { isOwn: (turns.length - position) % 2 === 1, id: isLast ? "before" : "", names });
   });
   list.lang = language;
-  list.replaceChildren(...shown);
+  list.replaceChildren(...rows);
   scrollTo({ top: 0 });
 }
 

@@ -1,5 +1,5 @@
 /**
- * What is known of the work, as the server told it. Pure: no DOM, no socket, no clock.
+ * State of the work, computed from the frames of the server. Pure: no DOM, no socket, no clock.
  *
  * @typedef {import("../kit/outbox.js").Frame} Frame
  * @typedef {{key: string, turns: string[], language: string}} Item  a context
@@ -11,24 +11,24 @@
 /** @type {Readonly<Work>} */
 export const UNKNOWN = Object.freeze({ order: [], items: {}, saved: {}, progress: null, finished: null, refusal: null });
 
-/** @param {Work} known @param {Item[]} told */
-function withItems({ order, items }, told) {
-  const fresh = told.map(({ key }) => key).filter((key) => !order.includes(key));
-  return { order: [...order, ...fresh], items: { ...items, ...Object.fromEntries(told.map((item) => [item.key, item])) } };
+/** @param {Work} work @param {Item[]} received */
+function withItems({ order, items }, received) {
+  const fresh = received.map(({ key }) => key).filter((key) => !order.includes(key));
+  return { order: [...order, ...fresh], items: { ...items, ...Object.fromEntries(received.map((item) => [item.key, item])) } };
 }
 
 /** @type {Record<string, (known: Work, frame: Frame) => Partial<Work>>} */
 const CHANGES = {
-  // A state tells everything; a context that it does not name has gone to somebody else.
+  // A state is complete; a context that it does not name was reassigned.
   state: (_, { items, written, progress, finished }) => ({
     ...withItems(UNKNOWN, [...written, ...items]),
     saved: Object.fromEntries(written.map((/** @type {any} */ { key, text }) => [key, text])),
     progress,
     finished,
   }),
-  written: (known, { item, text, items, progress }) => ({
-    ...withItems(known, items),
-    saved: { ...known.saved, [item]: text },
+  written: (work, { item, text, items, progress }) => ({
+    ...withItems(work, items),
+    saved: { ...work.saved, [item]: text },
     progress,
     refusal: null,
   }),
@@ -38,11 +38,11 @@ const CHANGES = {
 /**
  * The work after one frame of the server. A frame of an unknown type changes nothing.
  *
- * @param {Work} known
+ * @param {Work} work
  * @param {Frame} frame
  * @returns {Work}
  */
-export function receive(known, frame) {
+export function receive(work, frame) {
   const change = Object.hasOwn(CHANGES, frame.type) ? CHANGES[frame.type] : null;
-  return change ? { ...known, ...change(known, frame) } : known;
+  return change ? { ...work, ...change(work, frame) } : work;
 }

@@ -169,7 +169,7 @@ def test_a_reply_does_not_end_before_something_can_be_seen(folders):
         make(folders, "dialogpt").model,
         DecodingSettings(most_tokens=5, greedy=True),
         ends=frozenset({1}),
-        shown=[3],
+        visible_tokens=[3],
         padding=0,
     )
 

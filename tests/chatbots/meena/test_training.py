@@ -531,26 +531,26 @@ def test_two_processes_learn_what_one_does(tmp_path, capsys, corpus):
         "--preset",
         "tiny",
         "--steps",
-        6,
+        4,
         "--dropout",
         0,
         "--precision",
         "fp32",
     ]
-    common += ["--positions", 256, "--checkpoint-every", 3, "--optimizer", "adamw", "--learning-rate", 0.003]
+    common += ["--positions", 256, "--checkpoint-every", 2, "--optimizer", "adamw", "--learning-rate", 0.003]
     run_processes(2, *common, "--output", tmp_path / "two", "--accumulation", 2, "--recompute")
     alone = [*map(str, common), "--accumulation", "4"]
     assert main([*alone, "--output", str(tmp_path / "one")]) == 0
 
     np.testing.assert_allclose(losses(tmp_path / "two"), losses(tmp_path / "one"), rtol=1e-4)
-    one, two = (read_weights(tmp_path / run / "step-0000006") for run in ("one", "two"))
+    one, two = (read_weights(tmp_path / run / "step-0000004") for run in ("one", "two"))
     for name in one:
         torch.testing.assert_close(one[name], two[name], atol=2e-3, rtol=0)
-    parts = [path.name for path in (tmp_path / "two" / "step-0000003" / "training").iterdir()]
+    parts = [path.name for path in (tmp_path / "two" / "step-0000002" / "training").iterdir()]
     assert len(parts) == 2  # each process has written its own
 
     together = losses(tmp_path / "two")
-    shutil.rmtree(tmp_path / "two" / "step-0000006")
+    shutil.rmtree(tmp_path / "two" / "step-0000004")
     assert main([*map(str, common), "--output", str(tmp_path / "two")]) == 2
     assert "so on 4 batches per update, and not on 1. Use as many" in capsys.readouterr().err
     assert main([*alone, "--output", str(tmp_path / "two")]) == 0
@@ -569,10 +569,10 @@ def test_batches_can_be_prepared_in_advance(corpus, config):
 @PROCESSES
 def test_two_processes_resume_exactly(tmp_path, corpus):
     # in bf16 where the processor has it, whose weights go round in bf16
-    common = ["train", "--corpus", corpus, "--preset", "tiny", "--steps", 4]
-    common += ["--positions", 256, "--checkpoint-every", 2, "--output", tmp_path / "run"]
+    common = ["train", "--corpus", corpus, "--preset", "tiny", "--steps", 2]
+    common += ["--positions", 256, "--checkpoint-every", 1, "--output", tmp_path / "run"]
     run_processes(2, *common)
     whole = losses(tmp_path / "run")
-    shutil.rmtree(tmp_path / "run" / "step-0000004")
+    shutil.rmtree(tmp_path / "run" / "step-0000002")
     run_processes(2, *common)
     assert losses(tmp_path / "run") == whole

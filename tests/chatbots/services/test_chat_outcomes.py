@@ -90,6 +90,7 @@ def test_tool_calls_are_an_outcome_with_their_names():
     [
         {"content": "<think>They greet me.</think>\nHello! \n"},
         {"content": "\n<think>They greet me.</think>\r\n\r\nHello! \n"},
+        {"content": "They greet me.</think>\n\nHello! \n"},
         {"content": "Hello! \n", "reasoning_content": "They greet me."},
         {"content": "Hello! \n", "reasoning": "They greet me."},
         {"content": "Hello! \n", "reasoning": "They greet me.", "reasoning_details": [{"text": "no"}]},
@@ -115,6 +116,7 @@ def test_reasoning_is_kept_apart(message):
         "  leading and trailing  \n\n",
         "A <think> in the middle</think> stays",
         "<thinking>is another word</thinking>",
+        "It ends with `</think>`, not with a line.",
         "<thi",
         "\n<",
         "\N{GRINNING FACE} \r\n tab\t",

@@ -319,3 +319,14 @@ def test_a_resident_returns_the_streamed_reply():
         Resident("m", lambda: create_bot("openai-chat", {"base_url": service.url, "model": "m"})) as resident,
     ):
         assert resident.respond_now(HI).text == "Hello"
+
+
+def test_a_model_that_only_closes_its_reasoning_never_shows_it():
+    """The greeting of loading shows what the model does; from then on no text is shown before its end."""
+    hello = Sent(parts=[chunk(content="They greet.</think>Hi"), chunk("stop"), DONE], headers=EVENTS)
+    answer = sent(chunk(content="They ask "), chunk(content="me.</think>\n\nFine!"), chunk("stop"), DONE)
+
+    response, shown, _ = outcome_of(answer, hello=hello)
+
+    assert (response.text, response.reasoning) == ("Fine!", "They ask me.")
+    assert shown == []

@@ -20,6 +20,22 @@ SEEDS = [
     b'ID,Chat ID,Datetime,Chatbot ID,Message,Response\n1,c1,,bot,"Hi, you",Hello\n',
     b"ID,Chat ID,Datetime,Chatbot ID,User Session Key,"
     b"Quality,Coherency,Fluency,Diversity,Contingency,Empathy\n1,c1,,bot,r,5,4,3,2,1,6\n",
+    b'{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": null, "tool_calls": '
+    b'[{"function": {"name": "f", "arguments": "{}"}}]}]}\n',
+    b'{"system": "Be kind.", "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}, '
+    b'{"role": "assistant", "content": "Hello"}]}\n',
+    b'{"id": "s", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]}\n',
+    b'{"conversation_hash": "h", "model": "m", "conversation": [{"role": "user", "content": "Hi"}, '
+    b'{"role": "assistant", "content": "Hello"}]}\n',
+    b'{"conversation_id": "c", "model": "m", "conversation": [{"role": "user", "content": "Hi"}, '
+    b'{"role": "assistant", "content": "Hello"}]}\n',
+    b'{"question_id": "q", "model_a": "m", "model_b": "n", "conversation_a": '
+    b'[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes"}], "conversation_b": []}\n',
+    b'{"message_tree_id": "t", "prompt": {"message_id": "a", "role": "prompter", "text": "Hi", "replies": '
+    b'[{"message_id": "b", "role": "assistant", "text": "Hello", "replies": []}]}}\n',
+    b'[{"id": 1, "data": {"dialogue": [{"author": "A", "text": "Hi"}, {"author": "B", "text": "Hello"}]}}]\n',
+    b'{"id": "p", "text": ["A: Hi", "B: Hello"]}\n',
+    b'thread,role,message\n1,user,"Hi, you"\n1,bot,Hello\n',
 ]
 
 tolerant = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -30,7 +46,10 @@ def is_storable(conversation: Checked) -> bool:
     return (
         len(set(conversation.speakers)) == 2
         and len(conversation.texts) >= 2
-        and all(0 < len(text.strip()) <= 32_000 for text in conversation.texts)
+        and all(
+            (text.strip() or how.get("outcome") in ("tool_call", "refused")) and len(text) <= 32_000
+            for text, how in zip(conversation.texts, conversation.generations, strict=True)
+        )
         and all("\x00" not in text and text.encode() for text in texts)
         and json.dumps(dict(conversation.details)).encode() != b""
     )
@@ -62,13 +81,31 @@ def test_no_file_crashes_a_reader_and_what_comes_in_can_be_stored(read: Read, ke
 
 
 def test_every_format_is_told_from_the_others() -> None:
-    keys = ["transcript", "jsonl", "jsonl", "topical-chat", "parlai", "neural-chat", "neural-chat-ratings"]
+    keys = [
+        "transcript",
+        "jsonl",
+        "jsonl",
+        "topical-chat",
+        "parlai",
+        "neural-chat",
+        "neural-chat-ratings",
+        "openai",
+        "anthropic",
+        "sharegpt",
+        "wildchat",
+        "lmsys-chat",
+        "arena",
+        "oasst",
+        "label-studio",
+        "potato",
+        "table",
+    ]
 
     assert [guessed(seed.decode()) for seed in SEEDS] == keys
     assert guessed("\ufeff" + SEEDS[0].decode()) == "transcript"
     assert guessed("Lorem ipsum\ndolor") == ""
     assert guessed("\x1f\x8b packed\r\x00 file\n") == ""
-    assert set(keys) == set(FORMATS)
+    assert {*keys, "oasst-paths"} == set(FORMATS)  # its files are those of “oasst”
 
 
 def test_a_loose_format_is_guessed_after_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +141,7 @@ def test_a_line_without_end_is_not_read_into_memory(read: Read, key: str) -> Non
     _, problems = read(key, b"\n" + b"x" * (source_module.LONGEST_LINE + 1))
 
     assert problems[-1][0] == 2
-    assert "longer than 1\u00a0MB" in problems[-1][1]
+    assert "longer than 8\u00a0MB" in problems[-1][1]
 
 
 def test_an_import_is_bounded(read: Read) -> None:
@@ -119,9 +156,9 @@ def test_an_import_is_bounded(read: Read) -> None:
 
 
 def test_a_file_has_a_bounded_number_of_speakers(read: Read) -> None:
-    content = "\n".join(f"X Conversation {n}\nA{n}: one\nB: two" for n in range(60))
+    content = "\n".join(f"X Conversation {n}\nA{n}: one\nB: two" for n in range(110))
 
     conversations, problems = read("transcript", content)
 
-    assert len(conversations) == 49  # with B that is fifty
-    assert "50 different speakers" in problems[0][1]
+    assert len(conversations) == 99  # with B that is a hundred
+    assert "100 different speakers" in problems[0][1]

@@ -119,7 +119,12 @@ def test_a_file_read_as_the_other_says_which_it_is(read: Read) -> None:
         (written(RECORDS[:5], ["1"]), 1, "no column “Response”"),
         (written(RECORDS, ["1"] * 30), 2, "30 cells"),
         (written(RECORDS, row(1, "", "b", "m", "r")), 2, "no chat id"),
-        (written(RECORDS, row(1, "c", "b", "m", "")), 2, "b says nothing"),
+        (written(RECORDS, row(1, "c", "b", "m", "")), 2, "“b” says nothing"),
+        (
+            written(RECORDS, row(1, "c", "b", "m", "", vote="1")),
+            2,
+            "b says nothing in a turn that was judged",
+        ),
         (written(RECORDS, row(1, "c", "b", "", "r")), 2, "here speaks: “b”"),
         (written(RECORDS, row(1, "c", "b", "m", "r", vote="up")), 2, "Response Rating is “up”. Write 1, -1"),
         (

@@ -63,7 +63,7 @@ def test_a_line_without_a_speaker_goes_on_with_the_turn_before(read: Read) -> No
         ("X Conversation 1\nA: a\nB: b\nX Conversation 1\nA: a\nB: b", 4, "already, from line 1"),
         ("A: one\nB: two\nC: three", 1, "“A”, “B”, “C”"),
         ("A: one", 1, "has two speakers"),
-        ("A: one\nB: \nA: three", 2, "says nothing"),
+        ("A: one\nB: \nA: three", 1, "“B” says nothing"),
         (f"A: one\nB: {'x' * 32001}", 2, "32,001 characters"),
     ],
 )

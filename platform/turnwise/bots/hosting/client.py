@@ -15,6 +15,7 @@ from chatbots.base import Context
 from chatbots.errors import (
     BotFailedError,
     BotHostGoneError,
+    BotLateError,
     BotNotHostedError,
     ChatbotError,
     LineLostError,
@@ -23,7 +24,7 @@ from chatbots.hosting.health import State
 from chatbots.hosting.response_checks import limited
 from chatbots.replies import Response
 from turnwise.bots.generation import Generation
-from turnwise.bots.hosting import presence, resident_bots
+from turnwise.bots.hosting import presence, resident_bots, spending
 from turnwise.bots.hosting.growth import OnPartial
 from turnwise.bots.hosting.presence import DIRECTORY, Copy
 from turnwise.bots.hosting.remote import BotClient, bot_client, decode_response
@@ -53,11 +54,13 @@ class Reply:
     def within(self, limit: int, *, stores_reasoning: bool) -> "Reply":
         """The reply as a study stores it: cut after `limit` code points, perhaps without its reasoning."""
         response = limited(self.response, limit)
-        return replace(self, response=response if stores_reasoning else replace(response, reasoning=""))
+        if response.reasoning and not stores_reasoning:
+            response = replace(response, reasoning="")
+        return self if response is self.response else replace(self, response=response)
 
     @property
     def generation(self) -> dict[str, Any] | None:
-        """How the reply came about, as it is stored; reasoning included, unless `within` removed it."""
+        """Stored record of how the reply was generated; with the reasoning, unless `within` removed it."""
         return Generation.of_response(self.response).as_json()
 
     @property
@@ -86,12 +89,36 @@ async def reply(
         deadline: seconds to wait at most; settings.BOT_DEADLINE_SECONDS if None, as for people who wait.
         on_loading: called once if the bot is still loading.
         on_partial: called with the text so far whenever it has grown, if the bot shows it. If the process
-            that hosts the bot dies, another one may begin anew with another text.
+            that hosts the bot dies, another one may start over with another text.
 
     Raises:
-        chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted; a class for each.
+        chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted, or its budget is reached; a
+            class for each.
     """
     seconds = settings.BOT_DEADLINE_SECONDS if deadline is None else deadline
+    await spending.refuse_over_budget(bot_id)
+    try:
+        found = await _reply(bot_id, context, tenant, seconds, on_loading=on_loading, on_partial=on_partial)
+    except asyncio.CancelledError:
+        spending.count_later(bot_id)
+        raise
+    except BotLateError:
+        await spending.count(bot_id, None)
+        raise
+    await spending.count(bot_id, found.response)
+    return found
+
+
+async def _reply(
+    bot_id: int,
+    context: Context,
+    tenant: Hashable,
+    seconds: float,
+    *,
+    on_loading: OnLoading | None,
+    on_partial: OnPartial | None,
+) -> Reply:
+    """Ask the bot where it is hosted; `seconds` is the deadline, which starts once the bot is loaded."""
     await _until_loaded(bot_id, on_loading)
     hosted = resident_bots.hosted_here(bot_id)
     if copies := DIRECTORY.answering(bot_id):
@@ -133,18 +160,20 @@ async def _is_loading(bot_id: int, *, as_known_since: float) -> bool:
 async def reply_at_once(bot_id: int, context: Context, *, tenant: Hashable = None) -> Reply | None:
     """Response of a bot in this process that recently answered within `AT_ONCE_SECONDS`.
 
-    None for any other bot, or if it fails or takes longer: then use `reply`. Only the bot's own time counts,
-    so that a busy server keeps saving message and reply in one commit.
+    None for any other bot, one with a budget, or if it fails or takes longer: then use `reply`. Only the
+    bot's own time counts, so that a busy server keeps saving message and reply in one commit.
     """
     hosted = resident_bots.hosted_here(bot_id)
-    if hosted is None or hosted.resident.answered_in > AT_ONCE_SECONDS:
+    if hosted is None or hosted.resident.answered_in > AT_ONCE_SECONDS or spending.is_limited(bot_id):
         return None
     try:
-        return await _reply_from_here(
+        found = await _reply_from_here(
             hosted, context, tenant, settings.BOT_DEADLINE_SECONDS, timeout=AT_ONCE_SECONDS
         )
     except (ChatbotError, TimeoutError):
         return None
+    await spending.count(bot_id, found.response)
+    return found
 
 
 async def _reply_from_here(
@@ -185,13 +214,8 @@ async def _reply_from_elsewhere(
             await asyncio.to_thread(_in_thread, partial(DIRECTORY.mark_lost, copy))
         elif isinstance(error, BotNotHostedError):
             DIRECTORY.forget(copy)
-        return await reply(
-            copy.bot_id,
-            context,
-            tenant=tenant,
-            deadline=deadline,
-            on_loading=on_loading,
-            on_partial=on_partial,
+        return await _reply(
+            copy.bot_id, context, tenant, deadline, on_loading=on_loading, on_partial=on_partial
         )
     return Reply(decode_response(answer), answer["version"], answer["latency_ms"], context.seed)
 

@@ -81,8 +81,8 @@ class Hosting:
 
     async def _wait_for_change(self) -> None:
         """Wait until a bot is loaded or fails, or until the next announcement is due."""
-        told, until = _states(), time.monotonic() + presence.ANNOUNCED_EVERY_SECONDS
-        while _states() == told and time.monotonic() < until:
+        announced, until = _states(), time.monotonic() + presence.ANNOUNCED_EVERY_SECONDS
+        while _states() == announced and time.monotonic() < until:
             await asyncio.sleep(GLANCE_SECONDS)
 
     async def _with_database(self, step: Callable[[], None]) -> None:

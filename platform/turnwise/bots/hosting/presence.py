@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Exists, FilteredRelation, OuterRef, Q
+from django.db.models import BooleanField, Exists, ExpressionWrapper, FilteredRelation, OuterRef, Q, Value
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from chatbots.hosting.health import State
-from turnwise.bots import operators
+from turnwise.bots import budgets, operators
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import OPERATED, Bot, BotCopy
 
@@ -87,13 +87,14 @@ def withdraw(channel: str) -> None:
 
 
 def available(bots: Collection[Bot]) -> set[int]:
-    """Ids of those bots that would answer: hosted somewhere, or loadable here on demand."""
-    elsewhere = set(
-        BotCopy.objects.filter(
-            bot__in=bots, seen_at__gt=Now() - SILENT_AFTER, state__in=ANSWERING
-        ).values_list("bot", flat=True)
-    )
-    return elsewhere | {bot.pk for bot in bots if _answers_here(bot)}
+    """Ids of those bots that would answer: hosted somewhere, or loadable here on demand; not over budget."""
+    fresh = BotCopy.objects.filter(bot__in=bots, seen_at__gt=Now() - SILENT_AFTER, state__in=ANSWERING)
+    over = budgets.reached_in_this_month().filter(bot__in=bots)
+    # One statement for both: dealing asks for this.
+    rows = fresh.values_list("bot", Value(False)).union(over.values_list("bot", Value(True)))
+    over_budget = {bot for bot, is_over in rows if is_over}
+    elsewhere = {bot for bot, is_over in rows if not is_over}
+    return (elsewhere | {bot.pk for bot in bots if _answers_here(bot)}) - over_budget
 
 
 def _answers_here(bot: Bot) -> bool:
@@ -104,24 +105,27 @@ def _answers_here(bot: Bot) -> bool:
 
 
 def bot_states(active: Iterable[str] | None = None) -> dict[str, str]:
-    """Best state in any process, or "not hosted", by name of these active bots, or of all.
+    """Best state in any process, or "not hosted", or "over budget", by name of these active bots, or of all.
 
     A bot in whose place a person answers is ready while somebody is at the operator's page.
     """
     among = Bot.objects.filter(active=True) if active is None else Bot.objects.filter(name__in=set(active))
     heard_of = FilteredRelation("copies", condition=Q(copies__seen_at__gt=Now() - SILENT_AFTER))
     somebody = Exists(operators.present_operators(now=timezone.now()).filter(bot=OuterRef("pk")))
-    told = among.annotate(fresh=heard_of, somebody=somebody)
-    rows = list(told.values_list("name", "adapter", "somebody", "active", "fresh__state"))
+    is_over = Q(budget__reached_in=budgets.month_of(budgets.today()))
+    reported = among.annotate(
+        fresh=heard_of, somebody=somebody, over=ExpressionWrapper(is_over, BooleanField())
+    )
+    rows = list(reported.values_list("name", "adapter", "somebody", "active", "fresh__state", "over"))
     best = {name: _default_state(adapter, is_there) for name, adapter, is_there, *_ in rows}
     ranks = [state.value for state in (State.READY, State.LOADING, State.FAILING, State.STUCK, State.FAILED)]
-    found = [(hosted.row.name, hosted.resident.state.value) for hosted in resident_bots.hosted_bots()]
-    elsewhere = [(name, state) for name, _, _, is_active, state in rows if is_active and state]
-    for name, state in [*found, *elsewhere]:
+    local = [(hosted.row.name, hosted.resident.state.value) for hosted in resident_bots.hosted_bots()]
+    elsewhere = [(name, state) for name, _, _, is_active, state, _ in rows if is_active and state]
+    for name, state in [*local, *elsewhere]:
         if name in best and state in ranks:
-            known = best[name]
-            best[name] = min(known, state, key=ranks.index) if known in ranks else state
-    return best
+            best_state = best[name]
+            best[name] = min(best_state, state, key=ranks.index) if best_state in ranks else state
+    return best | {name: budgets.OVER_BUDGET for name, *_, is_over in rows if is_over}
 
 
 def _default_state(adapter: str, is_somebody_there: bool) -> str:
@@ -138,8 +142,8 @@ def describe_unavailable(bot: Bot) -> str:
     if copy is None:
         return ""
     last_line = last_error(copy.health).removeprefix("failed: ")
-    said = STATE_PHRASES.get(copy.state, f"is {copy.state}")
-    return f"{bot} {said} at {copy.host}. Last error: {last_line or 'none'}"
+    phrase = STATE_PHRASES.get(copy.state, f"is {copy.state}")
+    return f"{bot} {phrase} at {copy.host}. Last error: {last_line or 'none'}"
 
 
 def last_error(health: Mapping[str, Any]) -> str:
@@ -149,15 +153,15 @@ def last_error(health: Mapping[str, Any]) -> str:
 
 def health_by_bot() -> dict[str, list[dict[str, Any]]]:
     """Public health figures of each copy, by name of the active bot; without addresses and errors."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_bot: dict[str, list[dict[str, Any]]] = {}
     fresh = BotCopy.objects.filter(bot__active=True, seen_at__gt=Now() - SILENT_AFTER)
     for name, state, health in fresh.order_by("bot__name", "host").values_list(
         "bot__name", "state", "health"
     ):
         is_busy = state == State.READY and health.get("computing")
-        shown = {key: health[key] for key in PUBLIC_HEALTH_KEYS if key in health}
-        found.setdefault(name, []).append({"state": "busy" if is_busy else state, **shown})
-    return found
+        public = {key: health[key] for key in PUBLIC_HEALTH_KEYS if key in health}
+        by_bot.setdefault(name, []).append({"state": "busy" if is_busy else state, **public})
+    return by_bot
 
 
 class Directory:

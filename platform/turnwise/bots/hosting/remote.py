@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from channels.layers import get_channel_layer
 
-from chatbots.base import Context, Drawing, Passage, Speaker, Turn
+from chatbots.base import Context, Drawing, Passage, Setting, Speaker, Turn
 from chatbots.errors import (
     BotBusyError,
     BotFailedError,
@@ -140,7 +140,7 @@ class BotClient:
         self._outbox.post(copy.channel, request | encode_context(context))
         try:
             async with limit:
-                found: Item = await answer
+                item: Item = await answer
         except TimeoutError:
             late = f"The host {copy.host} did not answer within {deadline:g}\u00a0s. Try again."
             raise BotLateError(late) from None
@@ -151,9 +151,9 @@ class BotClient:
             del self._requests[number]
             self._growing.pop(number, None)
             self._pending[copy.channel] -= 1
-        if "error" in found:
-            raise _ERRORS.get(found["error"], BotFailedError)(found["why"])
-        return found
+        if "error" in item:
+            raise _ERRORS.get(item["error"], BotFailedError)(item["why"])
+        return item
 
     async def _listen(self) -> None:
         layer = get_channel_layer()
@@ -246,6 +246,7 @@ def encode_context(context: Context) -> Item:
         "dialogue": context.dialogue,
         "material": [[passage.text, passage.title] for passage in context.material],
         "drawing": astuple(context.drawing) if context.drawing else None,
+        "setting": astuple(context.setting),
     }
 
 
@@ -253,7 +254,7 @@ def decode_context(item: Item) -> Context:
     turns = tuple(Turn(Speaker(speaker), text) for speaker, text in item["turns"])
     material = tuple(Passage(text, title) for text, title in item["material"])
     drawing = Drawing(*item["drawing"]) if item["drawing"] else None
-    return Context(turns, item["seed"], item["dialogue"], material, drawing)
+    return Context(turns, item["seed"], item["dialogue"], material, drawing, Setting(*item["setting"]))
 
 
 def encode_response(response: Response) -> Item:

@@ -134,13 +134,13 @@ def is_named_here(name: str) -> bool:
 def update_hosted_bots() -> None:
     """Load new bots, reload changed or stuck ones, and unload all others that should not be here."""
     loadable = Bot.objects.filter(active=True).exclude(adapter=OPERATED)
-    wanted = {bot.pk: bot for bot in loadable if is_named_here(bot.name)}
+    to_host = {bot.pk: bot for bot in loadable if is_named_here(bot.name)}
     for bot_id, hosted in list(_hosted.items()):
-        if bot_id not in wanted or _is_outdated(hosted, wanted[bot_id]) or _must_be_abandoned(hosted):
+        if bot_id not in to_host or _is_outdated(hosted, to_host[bot_id]) or _must_be_abandoned(hosted):
             _unload(bot_id)
     # Bots load one after the other, small ones first, so that few wait for a large model.
     for bot in sorted(
-        wanted.values(), key=lambda bot: math.inf if bot.memory_bytes is None else bot.memory_bytes
+        to_host.values(), key=lambda bot: math.inf if bot.memory_bytes is None else bot.memory_bytes
     ):
         present = _hosted.get(bot.pk)
         if present is None or present.is_due_for_reload(asked=False):

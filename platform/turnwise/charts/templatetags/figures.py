@@ -71,11 +71,11 @@ def fault(kind: str) -> str:
 @register.filter
 def by_basis(bots: list[dict[str, Any]]) -> dict[str, list[str]]:
     """Systems by the sentence that says what the intervals of their scores rest on."""
-    found: dict[str, list[str]] = {}
+    titles: dict[str, list[str]] = {}
     for bot in bots:
         for says in dict.fromkeys(cell["rests_on"] for cell in bot["cells"] if cell.get("rests_on")):
-            found.setdefault(says, []).append(bot["bot"])
-    return found
+            titles.setdefault(says, []).append(bot["bot"])
+    return titles
 
 
 @register.filter

@@ -237,8 +237,8 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
     if request.POST.get("agree") != "yes":
         error = _("To take part, please tick that you agree.")
         return _welcome(request, study, arrival, error=error, status=422)
-    known = session_of(request.COOKIES)
-    if participation_of(known, study) is None and are_bots_unavailable(study):
+    session = session_of(request.COOKIES)
+    if participation_of(session, study) is None and are_bots_unavailable(study):
         return _closed(request, study, arrival, refusals.bots_unavailable())
     version = study.consent_versions.last()
     if version is None or request.POST.get("consent") != str(version.number):
@@ -249,7 +249,7 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
         participation = once(
             request,
             lambda: enrolment.consent(
-                study, version, known=known, arrival=arrival, address=address, key=_key_of(request)
+                study, version, known=session, arrival=arrival, address=address, key=_key_of(request)
             ),
             is_idempotent=True,
         )
@@ -258,7 +258,7 @@ def consent(request: HttpRequest, study: Study) -> HttpResponse:
             raise
         return _welcome(request, study, arrival, recognised=True, status=refusal.status)
     response = redirect(page_of(participation), code=study.code)
-    remember(response, participation, known=known)
+    remember(response, participation, known=session)
     return response
 
 

@@ -193,8 +193,8 @@ def participation_by_data_link(token: str, study: Study) -> Participation | None
         key = int(Signer(salt=_DATA_LINK_SALT).unsign(token))
     except (BadSignature, ValueError):
         return None
-    found = Participation.objects.filter(pk=key, study=study)
-    return found.select_related("study", "worker", "consent", "assignment").first()
+    matching = Participation.objects.filter(pk=key, study=study)
+    return matching.select_related("study", "worker", "consent", "assignment").first()
 
 
 class Practice(models.Model):

@@ -82,23 +82,23 @@ class AnyAddress(Panel):
 
     @override
     def problems(self, setup: StudyPanel) -> dict[str, str]:
-        found = super().problems(setup)
+        by_field = super().problems(setup)
         if not _PARAMETER.fullmatch(setup.parameter):
-            found["parameter"] = _(
+            by_field["parameter"] = _(
                 "“%(value)s” cannot be the name of a parameter. Use letters, digits, _ and -, beginning "
                 "with a letter, such as: pid"
             ) % {"value": shortened(setup.parameter)}
         elif setup.parameter in (SIGNATURE, SESSION):
-            found["parameter"] = _("“%(value)s” means something else in links. Use another name.") % {
+            by_field["parameter"] = _("“%(value)s” means something else in links. Use another name.") % {
                 "value": setup.parameter
             }
         if setup.secret and len(setup.secret) < SHORTEST_SECRET:
-            found["secret"] = _(
+            by_field["secret"] = _(
                 "A secret of %(n)d characters can be guessed. Use at least %(most)d, or leave it empty."
             ) % {"n": len(setup.secret), "most": SHORTEST_SECRET}
         if problem := _problem_of(setup.return_url):
-            found["return_url"] = problem
-        return found
+            by_field["return_url"] = problem
+        return by_field
 
 
 def signature(secret: str, code: str, worker: str, session: str = "") -> str:

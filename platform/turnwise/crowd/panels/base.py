@@ -127,21 +127,21 @@ class Panel(ABC):
 
     def problems(self, setup: StudyPanel) -> dict[str, str]:
         """Problems of the settings by field, each with what to do."""
-        found = {}
+        by_field = {}
         for outcome, code in setup.codes.items():
             if outcome not in self.outcomes:
-                found[f"code_{outcome}"] = _("%(panel)s has no code for this.") % {"panel": self.title}
+                by_field[f"code_{outcome}"] = _("%(panel)s has no code for this.") % {"panel": self.title}
             elif code and not CODE.fullmatch(code):
-                found[f"code_{outcome}"] = _(
+                by_field[f"code_{outcome}"] = _(
                     "“%(code)s” is not a code. Use up to 40 letters, digits, hyphens and underscores."
                 ) % {"code": shortened(code)}
         for outcome in self.needed:
             if not setup.codes.get(outcome):
-                found.setdefault(
+                by_field.setdefault(
                     f"code_{outcome}",
                     _("%(panel)s needs a code for complete work.") % {"panel": self.title},
                 )
-        return found
+        return by_field
 
 
 def shortened(value: str) -> str:

@@ -70,24 +70,24 @@ class Prolific(Panel):
 
     @override
     def problems(self, setup: StudyPanel) -> dict[str, str]:
-        found = super().problems(setup)
+        by_field = super().problems(setup)
         if setup.their_study and not ID.fullmatch(setup.their_study):
-            found["their_study"] = _("“%(value)s” is not an id. Copy it from the study's address there.") % {
-                "value": shortened(setup.their_study)
-            }
+            by_field["their_study"] = _(
+                "“%(value)s” is not an id. Copy it from the study's address there."
+            ) % {"value": shortened(setup.their_study)}
         if setup.token:
             if not setup.their_study:
-                found["their_study"] = _("The API needs it. Copy it from the study's address at Prolific.")
+                by_field["their_study"] = _("The API needs it. Copy it from the study's address at Prolific.")
             if not VARIABLE.fullmatch(setup.token):
-                found["token"] = _(
+                by_field["token"] = _(
                     "Write the name of a variable that begins with %(prefix)s, never the token itself."
                 ) % {"prefix": PREFIX}
             else:
                 try:
                     api_account(setup.token, setup.study.owner.get_username())
                 except NoTokenError as error:
-                    found["token"] = str(error)
-        return found
+                    by_field["token"] = str(error)
+        return by_field
 
 
 PREFIX = "TURNWISE_PROLIFIC_"
@@ -181,12 +181,12 @@ class ProlificApi:
     # --- the study -----------------------------------------------------------------------------------
 
     def study(self) -> ProlificStudy:
-        found = self._call("GET", f"studies/{quote(self._study, safe='')}/")
+        fields = self._call("GET", f"studies/{quote(self._study, safe='')}/")
         return ProlificStudy(
-            name=str(found.get("name", ""))[:200],
-            status=str(found.get("status", ""))[:40],
-            places=int(found.get("total_available_places") or 0),
-            taken=int(found.get("places_taken") or 0),
+            name=str(fields.get("name", ""))[:200],
+            status=str(fields.get("status", ""))[:40],
+            places=int(fields.get("total_available_places") or 0),
+            taken=int(fields.get("places_taken") or 0),
         )
 
     def transition(self, action: str) -> None:

@@ -216,8 +216,8 @@ def amount_due(study: Study) -> AmountDue:
 
     # Entries are added and never changed, so their number identifies the ledger's state.
     key = cache_key("owed", study.pk, PayEntry.objects.filter(study=study).count())
-    found: AmountDue = cached(key, summed)
-    return found
+    due_amount: AmountDue = cached(key, summed)
+    return due_amount
 
 
 def add_bonus(participation_id: int, amount: Decimal, *, note: str, by: User) -> None:
@@ -309,8 +309,8 @@ def pay(study: Study, *, total: Decimal, by: User) -> int:
         ValidationError: the total amount due has changed since.
     """
     lock(study.pk)
-    owed = unpaid_accounts(study)
-    now_due = sum((account.due for account in owed), NOTHING)
+    unpaid = unpaid_accounts(study)
+    now_due = sum((account.due for account in unpaid), NOTHING)
     if now_due != total:
         raise ValidationError(
             _(
@@ -329,9 +329,9 @@ def pay(study: Study, *, total: Decimal, by: User) -> int:
             currency=study.pay_currency,
             by=by.username,
         )
-        for account in owed
+        for account in unpaid
     )
-    return len(owed)
+    return len(unpaid)
 
 
 # --- fair pay -------------------------------------------------------------------------------------
@@ -375,12 +375,12 @@ def rates(study: Study) -> Rates:
 
 def _forecast(study: Study, cost: Decimal) -> Decimal | None:
     """Estimate the cost at completion from the cost of finished work, or else from the promised pay."""
-    finished, wanted = counts_of([study]).get(study.pk, (0, 0))
-    if not wanted:
+    finished, planned = counts_of([study]).get(study.pk, (0, 0))
+    if not planned:
         return None
     if finished:
-        return (cost + cost / finished * max(0, wanted - finished)).quantize(CENT)
-    return wanted * study.pay_amount if study.study_bots.exists() else None
+        return (cost + cost / finished * max(0, planned - finished)).quantize(CENT)
+    return planned * study.pay_amount if study.study_bots.exists() else None
 
 
 def median_minutes(study: Study) -> float | None:

@@ -82,20 +82,20 @@ COLUMNS = ("panel", "panel_id", "submission", "worker", "amount", "currency", "e
 @login_required
 def payments(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    owed = ledger.amount_due(study)
+    due = ledger.amount_due(study)
     page = Paginator(ledger.participations_with_account(study), PER_PAGE).get_page(request.GET.get("page"))
     rates = ledger.rates(study)
-    shown = {
+    context = {
         "study": study,
         "rates": rates,
         "is_low": rates.hourly is not None and study.hourly_target and rates.hourly < study.hourly_target,
-        "owed": owed.people,
-        "total": owed.total,
-        "panels": owed.panels,
+        "owed": due.people,
+        "total": due.total,
+        "panels": due.panels,
         "page": page,
         "accounts": ledger.accounts(study, only=page.object_list)[::-1],
     }
-    return render(request, "crowd/payments.html", shown)
+    return render(request, "crowd/payments.html", context)
 
 
 @require_GET
@@ -196,29 +196,29 @@ def _prolific_panel(request: HttpRequest, pk: int) -> StudyPanel:
 def prolific(request: HttpRequest, pk: int) -> HttpResponse:
     setup = _prolific_panel(request, pk)
     acts = setup.study.panel_acts.select_related("participation")
-    shown: dict[str, Any] = {
+    context: dict[str, Any] = {
         "study": setup.study,
         "page": Paginator(acts, PER_PAGE).get_page(request.GET.get("page")),
         "due": list(panel_acts.due_beyond_approval(setup.study, panel="prolific")),
     }
     try:
         api = ProlificApi(setup)
-        shown["theirs"] = api.study()
+        context["theirs"] = api.study()
         if "compare" in request.GET:
-            shown["compared"] = _compared(setup, api.submissions())
+            context["compared"] = _compared(setup, api.submissions())
     except _API_ERRORS as error:
-        shown["problem"] = str(error)
-    return render(request, "crowd/prolific.html", shown)
+        context["problem"] = str(error)
+    return render(request, "crowd/prolific.html", context)
 
 
 def _compared(setup: StudyPanel, theirs: list[Submission]) -> dict[str, Any]:
     """Compare Prolific's submissions with our participations: counts per state, and those on one side."""
     ours = dict(setup.participations.exclude(submission="").values_list("submission", "pseudonym"))
-    known = {each.key for each in theirs}
+    their_keys = {each.key for each in theirs}
     return {
         "states": sorted(Counter(each.status for each in theirs).items()),
         "only_there": [each for each in theirs if each.key not in ours][:PER_PAGE],
-        "only_here": [name for key, name in ours.items() if key not in known][:PER_PAGE],
+        "only_here": [name for key, name in ours.items() if key not in their_keys][:PER_PAGE],
     }
 
 

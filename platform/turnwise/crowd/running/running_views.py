@@ -170,13 +170,13 @@ def limits(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("crowd:limits", pk=study.pk)
     stored = Study.objects.get(pk=study.pk)
     is_limited = bool(stored.message_minutes or stored.session_minutes)
-    shown = {
+    context = {
         "study": stored,
         "form": form,
         "few": is_limited and stored.extensions < ENOUGH_EXTENSIONS,
         "unlimited": not is_limited,
     }
-    return render(request, "crowd/limits.html", shown, status=422 if form.is_bound else 200)
+    return render(request, "crowd/limits.html", context, status=422 if form.is_bound else 200)
 
 
 PER_PAGE = 50

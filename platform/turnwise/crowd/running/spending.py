@@ -65,9 +65,9 @@ def spend_of(
     for study in studies:
         claimed = sum((sums.get((study.pk, reason), NOTHING) for reason in CLAIMS), NOTHING)
         paid = sums.get((study.pk, Reason.PAID), NOTHING)
-        owed = claimed - sums.get((study.pk, Reason.REVERSED), NOTHING) - paid
+        unpaid = claimed - sums.get((study.pk, Reason.REVERSED), NOTHING) - paid
         to_come = max(sums.get((study.pk, _OPEN), NOTHING), left[study.pk] * study.pay_amount)
-        spends[study.pk] = Spend(study.pay_currency, paid, owed, paid + owed + to_come)
+        spends[study.pk] = Spend(study.pay_currency, paid, unpaid, paid + unpaid + to_come)
     return spends
 
 

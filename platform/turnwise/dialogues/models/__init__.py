@@ -8,11 +8,12 @@ from turnwise.dialogues.models.turns import (
     Material,
     OperatorReply,
     ReadingSet,
+    ReplyVersion,
     Turn,
     Typing,
 )
 
 __all__ = [
-    "MOST_USES", "ArticleUse", "Dialogue", "Fault", "Material", "OperatorReply", "ReadingSet", "Seat",
-    "TranscriptImport", "Turn", "Typing", "packed",
+    "MOST_USES", "ArticleUse", "Dialogue", "Fault", "Material", "OperatorReply", "ReadingSet",
+    "ReplyVersion", "Seat", "TranscriptImport", "Turn", "Typing", "packed",
 ]  # fmt: skip

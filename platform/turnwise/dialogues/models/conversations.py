@@ -39,6 +39,9 @@ class TranscriptImport(models.Model):
         null=True, blank=True, help_text=_("The file, compressed, until it is imported.")
     )
 
+    columns = models.JSONField(
+        default=dict, blank=True, help_text=_("Of a table: by part of a turn, its column; empty: guessed.")
+    )
     asked_at = models.DateTimeField(null=True, blank=True, help_text=_("When its import was asked for."))
     refusal = models.TextField(blank=True, help_text=_("Why it was not imported when that was asked for."))
     imported_at = models.DateTimeField(null=True, blank=True)

@@ -53,7 +53,50 @@ class Turn(models.Model):
 
     @property
     def how(self) -> Generation:
-        """How a bot's reply came about, in its typed form."""
+        """Typed record of how a bot's reply was generated."""
+        return Generation.from_json(self.generation)
+
+
+class ReplyVersion(models.Model):
+    """Reply among several to the same message, if the worker asked for another; see reply_versions.py.
+
+    The turn holds the kept version with all its facts, so whatever reads turns knows nothing of versions. A
+    turn without rows here was answered once.
+    """
+
+    # No separate index: that of reply_version_once_per_number begins with the turn.
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="versions", db_index=False)
+    number = models.PositiveSmallIntegerField(help_text=_("From 1, in the order in which they came."))
+    is_kept = models.BooleanField(help_text=_("Whether the conversation continues with this one."))
+    key = models.UUIDField(
+        null=True,
+        blank=True,
+        help_text=_("Of the request, made by the worker's browser; the first has none."),
+    )
+
+    text = models.TextField()
+    created_at = models.DateTimeField()
+    bot_version = models.ForeignKey(BotVersion, on_delete=models.PROTECT, related_name="+")
+    latency_ms = models.PositiveIntegerField(null=True, blank=True)
+    seed = models.BigIntegerField(null=True, blank=True)
+    candidates = models.JSONField(null=True, blank=True)
+    generation = models.JSONField(null=True, blank=True, help_text=_("As of a turn."))
+
+    class Meta:
+        ordering = ("turn", "number")
+        constraints = (
+            models.UniqueConstraint(fields=("turn", "number"), name="reply_version_once_per_number"),
+            models.UniqueConstraint(fields=("turn", "key"), name="reply_version_once_per_key"),
+            models.UniqueConstraint(fields=("turn",), condition=Q(is_kept=True), name="one_version_is_kept"),
+            models.CheckConstraint(name="reply_version_says_something", condition=SAYS_SOMETHING),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.text[:60]}"
+
+    @property
+    def how(self) -> Generation:
+        """Typed record of how the reply was generated."""
         return Generation.from_json(self.generation)
 
 

@@ -1,8 +1,9 @@
 -- Save the label of a chatter or partner: about a turn, or about the whole conversation if the position is NULL.
+-- Where replies have versions, `the_reply` is the number of the one that was judged: no row if another one is kept.
 CREATE OR REPLACE FUNCTION labels_record_label(
     the_dialogue bigint, the_seat integer, the_position integer, the_number integer, is_own boolean,
     the_rater bigint, the_party text, the_ask bigint, the_set text, the_answers jsonb, the_shown_ms integer,
-    the_answer_ms integer,
+    the_answer_ms integer, the_reply integer,
     OUT turns integer, OUT due_0 integer[], OUT due_1 integer[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -10,6 +11,14 @@ DECLARE
     the_study bigint;
     the_turn bigint;
 BEGIN
+    IF the_reply IS NOT NULL THEN
+        PERFORM FROM dialogues_dialogue WHERE id = the_dialogue FOR NO KEY UPDATE;
+        IF the_reply <> coalesce(
+            (SELECT v.number FROM dialogues_turn AS t JOIN dialogues_replyversion AS v ON v.turn_id = t.id AND v.is_kept
+              WHERE t.dialogue_id = the_dialogue AND t.position = the_position), 1) THEN
+            RETURN;
+        END IF;
+    END IF;
     UPDATE dialogues_dialogue AS d
        SET due_0 = CASE the_seat WHEN 0 THEN array_remove(array_remove(d.due_0, code), -code - 1) ELSE d.due_0 END,
            due_1 = CASE the_seat WHEN 1 THEN array_remove(array_remove(d.due_1, code), -code - 1) ELSE d.due_1 END

@@ -12,7 +12,7 @@ from pygments.util import ClassNotFound
 
 LONGEST_CODE = 8_000
 """Characters of a block of code that are highlighted; longer blocks are shown in one colour."""
-# Lexers whose time was measured on hostile texts (tests/live/test_highlighting.py).
+# Common languages. Code in any other is shown in one colour, and `LONGEST_CODE` limits what a lexer can take.
 LANGUAGES = frozenset(
     """
     bash c cpp c++ csharp c# css diff docker dockerfile go golang graphql haskell html ini java javascript js

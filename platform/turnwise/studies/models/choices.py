@@ -1,10 +1,12 @@
 """Choices of a study's fields, and its check constraints with the messages that forms show."""
 
+from collections.abc import Iterable
+
 from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
-from django.utils.translation import get_language_info, gettext
+from django.utils.translation import get_language_info, gettext, override
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.protocols import protocols
@@ -46,6 +48,12 @@ def language_name(code: str, *, in_itself: bool = False) -> str:
     if known not in LANG_INFO:
         return code
     return str(get_language_info(known)["name_local" if in_itself else "name_translated"])
+
+
+def english_names(codes: Iterable[str]) -> str:
+    """English names of languages, as prompts of models have them, whatever language is active."""
+    with override("en"):
+        return ", ".join(language_name(code) for code in codes)
 
 
 CONSTRAINTS = (

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from evaluation.texts.lengths import MAX_MESSAGE_CHARS, MAX_REPLY_CHARS
 
 LEAST_CHARS = 20
+MOST_REPLY_VERSIONS = 10
 
 
 def check_reply_limit(limit: int) -> None:
@@ -87,6 +88,32 @@ class ReplySettings(models.Model):
             "While a reply grows, a button ends it; what was shown stays, and is marked as stopped. Applies "
             "only where replies grow."
         ),
+    )
+
+    max_reply_versions = models.PositiveSmallIntegerField(
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_REPLY_VERSIONS)],
+        verbose_name=_("replies to choose from"),
+        help_text=_(
+            "With more than 1, workers may ask for another reply to the same message until they judge it or "
+            "write on, at most so many in all. They can go back to an earlier one; the one that they keep is "
+            "judged, and all are stored. A bot that always answers alike gives itself away."
+        ),
+    )
+    scenario = models.TextField(
+        blank=True,
+        max_length=2000,
+        verbose_name=_("scenario"),
+        help_text=_(
+            "The situation in which people talk. They read it under “Your situation”; a system prompt gets "
+            "it as {scenario}."
+        ),
+    )
+    persona = models.TextField(
+        blank=True,
+        max_length=4000,
+        verbose_name=_("persona of the chatbot"),
+        help_text=_("A system prompt gets it as {persona}. People do not see it."),
     )
 
     class Meta:

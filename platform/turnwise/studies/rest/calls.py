@@ -33,7 +33,7 @@ from turnwise.studies.tasks import task_of, tasks
 router = Router(tags=["studies"])
 Targets = dict[str, Annotated[int, Field(ge=1, le=MOST_WANTED)]]
 _PLAN = ("primary_analysis", "exclusion_rules", "margin")
-_TALK = ("reply_display", "reply_pace", "may_stop_replies")
+_TALK = ("reply_display", "reply_pace", "may_stop_replies", "max_reply_versions")
 
 
 class StudyIn(StudyFields):

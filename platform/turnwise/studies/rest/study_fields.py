@@ -14,7 +14,14 @@ from turnwise.bots.models import Bot
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.studies import services
 from turnwise.studies.asks import AskSpec
-from turnwise.studies.models import PrimaryAnalysis, ReEntry, ReplyDisplay, Speaker, Study
+from turnwise.studies.models import (
+    MOST_REPLY_VERSIONS,
+    PrimaryAnalysis,
+    ReEntry,
+    ReplyDisplay,
+    Speaker,
+    Study,
+)
 from turnwise.studies.tasks import task_of
 
 PlanValue = str | int | float | bool | None
@@ -42,6 +49,12 @@ class StudyFields(Schema, extra="forbid"):
     opening_text: str | None = Field(None, description="What the opening speaker says.")
     min_turns: int | None = Field(None, ge=2, le=500)
     max_turns: int | None = Field(None, ge=2, le=500)
+    scenario: str | None = Field(
+        None, max_length=2000, description="The situation in which people talk; they and the bots read it."
+    )
+    persona: str | None = Field(
+        None, max_length=4000, description="Persona of the chatbot; people do not see it."
+    )
     blind: bool | None = Field(None, description="Whether the names of the bots are hidden.")
     material: str | None = Field(None, description="Text beside the work, with a heading for each part.")
     bots_read: bool | None = Field(None, description="Whether bots get the material, too.")
@@ -67,6 +80,9 @@ class StudyFields(Schema, extra="forbid"):
         None, ge=10, le=2000, description="Characters per second of replies at a fixed pace; usually 60."
     )
     may_stop_replies: bool | None = Field(None, description="Whether workers can stop a reply that grows.")
+    max_reply_versions: int | None = Field(
+        None, ge=1, le=MOST_REPLY_VERSIONS, description="Replies to a message to choose from; usually 1."
+    )
     max_reply_chars: int | None = Field(
         None, ge=20, le=MAX_REPLY_CHARS, description="Longest reply; null: the installation's limit."
     )

@@ -16,6 +16,8 @@ from turnwise.dialogues import (
     operator_replies,
     partner_events,
     queries,
+    regenerating,
+    reply_versions,
     services,
     turn_taking,
 )
@@ -143,6 +145,8 @@ class DialogueConsumer(WorkerSocket):
             "label": self.label,
             "retry": self.retry,
             "stop": self.stop,
+            "regenerate": self.regenerate,
+            "keep_version": self.keep_version,
             "finish": self.finish,
             "give_up": self.give_up,
             "here": self.here,
@@ -173,6 +177,7 @@ class DialogueConsumer(WorkerSocket):
             position=position,
             answers=field(frame, "answers", dict),
             timing=Timing.of(frame),
+            reply_version=field(frame, "version", int) if frame.get("version") is not None else None,
         )
         saved = {"position": position, "ask": ask, "answers": answers, "progress": progress.frame}
         await self.say({"type": "label_saved", **saved})
@@ -189,7 +194,23 @@ class DialogueConsumer(WorkerSocket):
         """End a reply that grows with what is shown. A reply that is complete stands."""
         if not self.seat.may_stop_replies:
             raise RefusedError("unknown_type")
-        growing_replies.stop(self.seat, field(frame, "position", int))
+        await growing_replies.stop(self.seat, field(frame, "position", int))
+
+    async def regenerate(self, frame: Frame) -> None:
+        """Ask the bot for another reply to the same message."""
+        await regenerating.regenerate(
+            self.seat,
+            position=field(frame, "position", int),
+            key=uuid_field(frame, "key"),
+            send=self.send_everywhere,
+            reload=self.show_state_everywhere,
+        )
+
+    async def keep_version(self, frame: Frame) -> None:
+        """Go back or forth to another reply to the same message."""
+        position, number = field(frame, "position", int), field(frame, "number", int)
+        kept = await reply_versions.keep(self.seat, position=position, number=number)
+        await self.send_everywhere(regenerating.reply_frame(kept))
 
     async def finish(self, frame: Frame) -> None:
         await in_database(services.finish, self.seat)
@@ -262,17 +283,22 @@ class DialogueConsumer(WorkerSocket):
 
         So a dialogue continues by itself after a restart of the server.
         """
-        turns, progress, faults, annotations, is_over = await in_database(_stored, self.seat)
+        turns, progress, faults, annotations, is_over, versions = await in_database(_stored, self.seat)
         is_over = is_over or bool(self.status.ended)
+        before = regenerating.hidden_reply(self.seat, progress)
+        if before:  # as if there were no reply yet
+            turns, progress, versions = turns[:-1], before, None
         frames = [turn._asdict() for turn in turns]
         self.displayed = DisplayedTurns(frames)
-        is_answering = turn_taking.is_answering(self.seat, progress.turns)
+        is_answering = bool(before) or turn_taking.is_answering(self.seat, progress.turns)
         if progress.reply_due and not faults and not is_answering:
             turn_taking.resume(self.seat, turns, progress, send=self.send_everywhere)
         has_failed = progress.reply_due and faults > 0
         growing = growing_replies.frame_of(self.seat, progress.turns)
         return {
             **({"growing": growing} if growing else {}),
+            **({"versions": versions} if versions else {}),
+            **({"regenerating": True} if before else {}),
             "type": "state",
             "turns": [self._formatted(turn) for turn in frames],
             "annotations": annotations,
@@ -345,11 +371,14 @@ class DialogueConsumer(WorkerSocket):
             await self._show(event["frame"])
 
 
-def _stored(seat: SeatContext) -> tuple[list[SavedTurn], Progress, int, list[dict[str, Any]], bool]:
-    """Data of a tab: `queries.snapshot`, this person's annotations, and whether their part is over.
+def _stored(
+    seat: SeatContext,
+) -> tuple[list[SavedTurn], Progress, int, list[dict[str, Any]], bool, Frame | None]:
+    """Data of a tab: `queries.snapshot`, this person's annotations, whether their part is over, and versions.
 
-    A second person may still have annotations to give.
+    A second person may still have annotations to give. The versions are those of the last turn.
     """
     turns, progress, faults = queries.snapshot(seat)
     is_over = progress.ended or (seat.bot_id is None and services.has_finished(seat))
-    return turns, progress, faults, labels.chatter_labels(seat), is_over
+    versions = reply_versions.versions_frame(seat, progress.turns - 1)
+    return turns, progress, faults, labels.chatter_labels(seat), is_over, versions

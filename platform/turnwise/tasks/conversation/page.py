@@ -92,6 +92,7 @@ def page_settings(
         "max_chars": study.message_limit,
         "notes_typing": study.notes_typing,
         "may_stop": study.may_stop_replies and study.reply_display != ReplyDisplay.WHEN_DONE,
+        "max_versions": 1 if partner.is_person else study.max_reply_versions,
     }
 
 

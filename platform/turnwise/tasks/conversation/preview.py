@@ -13,7 +13,7 @@ from turnwise.bots.hosting import client
 from turnwise.bots.trial import LONGEST_SECONDS
 from turnwise.crowd.worker_task import EXAMPLE_CODE, FrameAnswers, WorkPreview
 from turnwise.dialogues.progress import WHOLE, Progress, due_at_the_end, due_with_turn
-from turnwise.dialogues.queries import context_of, speaker_of
+from turnwise.dialogues.queries import context_of, setting_of, speaker_of
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.dialogues.services import asks_of_study, checked_text
 from turnwise.dialogues.turn_taking import fault_frame, idle_progress, turn_frame
@@ -66,6 +66,7 @@ class TalkPreviewed(WorkPreview):
             markdown=study.markdown,
             asks=tuple(asks_of_study(study, of_worker=True)),
             material_keys=frozenset(text.key for text in self.materials),
+            setting=setting_of(study),
         )  # fmt: skip
 
     # --- the page ----------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ class TalkPreviewed(WorkPreview):
             "resume_code": EXAMPLE_CODE,
             "materials": self.materials,
             "has_reading": bool(self.materials),
-            "settings": settings,
+            "settings": settings | {"max_versions": 1},  # its replies are written for this page
         }
 
     # --- the socket --------------------------------------------------------------------------------

@@ -32,6 +32,9 @@ SENTENCES = (
     "Have you read a good book lately?",
 )
 
+ASKS_FOR_ANOTHER = 3
+"""A worker asks for another reply to one in so many messages, where the study allows it."""
+
 BotOf = Callable[[str], Awaitable[str]]
 """Reads the report's name of a dialogue's bot, which workers do not know; the argument is its public id."""
 
@@ -55,7 +58,7 @@ class Chatter(SimulatedWorker):
         done.work_id = settings["dialogue"]
         done.system = await self.bot_of(done.work_id)
         done.further_labels = [{} for _ in self.plans[1:]]
-        if not await self._talk(tabs[0], tabs[-1], settings["asks"], done):
+        if not await self._talk(tabs[0], tabs[-1], settings, done):
             return ""
         for ask in settings["asks"]:
             if ask["about"] == About.DIALOGUE:
@@ -63,9 +66,10 @@ class Chatter(SimulatedWorker):
         return await end_conversation(tabs[0], "finish")
 
     async def _talk(
-        self, writing: Conversation, judging: Conversation, asks: list[dict[str, Any]], done: Work
+        self, writing: Conversation, judging: Conversation, settings: dict[str, Any], done: Work
     ) -> bool:
         """Talk and judge the turns; returns True if the worker finishes the conversation."""
+        asks: list[dict[str, Any]] = settings["asks"]
         progress = (await writing.receive("state"))["progress"]
         replies, last = 0, 0
         while progress["unlabelled"] or replies < self._target_turns():
@@ -80,6 +84,8 @@ class Chatter(SimulatedWorker):
                 done.gave_up = True
                 return False
             last, replies = position, replies + 1
+            if settings["max_versions"] > 1 and not (self.number + replies) % ASKS_FOR_ANOTHER:
+                await _choose_reply(writing, position, is_back=bool(self.number % 2))
             for about, judged in ((About.OWN_TURN, position - 1), (About.PARTNER_TURN, position)):
                 for ask in asks:
                     if ask["about"] == about:
@@ -136,6 +142,18 @@ async def _reply(conversation: Conversation, *, after: int) -> int | None:
             await end_conversation(conversation, "give_up")
             return None
         await conversation.send(type="retry")
+
+
+async def _choose_reply(conversation: Conversation, position: int, *, is_back: bool) -> None:
+    """Ask for another reply, and go back to the first one if `is_back`; a lost request is left out."""
+    await conversation.send(type="regenerate", position=position, key=str(uuid4()))
+    while True:
+        frame = await conversation.receive("bot_turn", "refused", "state")
+        if frame["type"] != "state" or not frame["progress"]["thinking"]:
+            break
+    if is_back and frame.get("versions"):
+        await conversation.send(type="keep_version", position=position, number=1)
+        await conversation.receive("bot_turn", "refused")
 
 
 def targets(study: Study, workers: int) -> dict[Bot, int]:

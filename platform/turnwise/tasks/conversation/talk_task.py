@@ -49,8 +49,9 @@ class ConversationForm(StudyForm):
         fields = (
             *FIELDS, "opening_speaker", "opening_text", "min_turns", "max_turns", "blind", "material",
             "bots_read", "knowledge", *ASKING, "re_entry", "re_entry_most",
-            "reply_display", "reply_pace", "may_stop_replies",
+            "reply_display", "reply_pace", "may_stop_replies", "max_reply_versions",
             "max_reply_chars", "max_message_chars", "stores_reasoning",
+            "scenario", "persona",
         )  # fmt: skip
         labels = {"pay_amount": gettext_lazy("Pay per conversation")}
 

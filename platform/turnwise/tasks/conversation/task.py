@@ -97,11 +97,11 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     def is_full(self, study: Study, now: datetime) -> bool:
         if reading_material.is_used_up(study):
             return True
-        wanted = study.study_bots.filter(target__gt=0)
+        with_target = study.study_bots.filter(target__gt=0)
         # Bots that are switched off get no new workers. If all are off, the study is not full, only paused.
-        bots = wanted.filter(bot__active=True) or wanted
-        taken = occupied_places(bots, now)
-        return all(taken[bot.pk] >= bot.target for bot in bots)
+        bots = with_target.filter(bot__active=True) or with_target
+        occupied = occupied_places(bots, now)
+        return all(occupied[bot.pk] >= bot.target for bot in bots)
 
     @override
     def protocol(self, study: Study) -> Mapping[str, str]:
@@ -114,6 +114,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
             "Asked": "; ".join(map(str, study.work_asks)),
             "Names of the bots": "hidden" if study.blind else "shown",
             **_reply_display(study),
+            **_reply_versions(study),
             **_re_entry(study),
         }
 
@@ -131,13 +132,20 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
 
 
 def _reply_display(study: Study) -> dict[str, str]:
-    """How replies appear, unless at once when they are complete."""
+    """Protocol line on the display of replies; empty if each is shown once it is complete."""
     if study.reply_display == ReplyDisplay.WHEN_DONE:
         return {}
     how = str(study.get_reply_display_display())
     if study.reply_display == ReplyDisplay.FIXED_PACE:
         how += f", {study.reply_pace} characters per second"
     return {"Replies appear": f"{how}; workers can stop them" if study.may_stop_replies else how}
+
+
+def _reply_versions(study: Study) -> dict[str, str]:
+    """Protocol line on choosing among replies; empty if each message is answered once."""
+    if study.max_reply_versions == 1:
+        return {}
+    return {"Replies to a message": f"workers may ask for up to {study.max_reply_versions} and keep one"}
 
 
 def _re_entry(study: Study) -> Mapping[str, str]:

@@ -16,6 +16,7 @@ from evaluation.texts.repetition import repeated_turns
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Fault, Turn
+from turnwise.dialogues.queries import setting_of
 from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.responses.bot_jobs import MOST_ATTEMPTS, pin_version, why_give_up
 from turnwise.responses.bulk_replies import Trouble
@@ -132,7 +133,7 @@ def context_of(plan: SelfPlayPlan, due: DueTurn) -> Context:
     seed = seed_of(plan.seed, f"{due.number}.{due.position}", due.attempts + 1)
     context = Context.from_texts(due.texts or [plan.opening_text], seed)
     # A service with sessions gets one for each seat, even if a bot talks with itself.
-    return replace(context, dialogue=f"{due.public_id}.{due.seat}")
+    return replace(context, dialogue=f"{due.public_id}.{due.seat}", setting=setting_of(plan.study))
 
 
 # --- results ---------------------------------------------------------------------------------------

@@ -60,13 +60,13 @@ def talk(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _lobby(request: HttpRequest, participation: Participation, plan: TwoPeoplePlan) -> HttpResponse:
     study = participation.study
-    shown = {
+    context = {
         "study": study,
         "plan": plan,
         "resume_code": participation.resume_code,
         "settings": {"socket": f"/ws/lobby/{study.code}/"},
     }
-    return render(request, "tasks/two_people/lobby.html", shown)
+    return render(request, "tasks/two_people/lobby.html", context)
 
 
 class LobbyConsumer(WorkerSocket):

@@ -1,11 +1,13 @@
 """Checks of parsed conversations against what can be stored: two alternating speakers, bounded texts."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evaluation.texts.lengths import MAX_TURN_CHARS
+from turnwise.transcripts.importers import settling
 from turnwise.transcripts.importers.formats import (
     FORMATS,
     Conversation,
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from evaluation.questions import Answer
 
 MOST_TURNS = 2000  # of one conversation
-MOST_SPEAKERS = 50  # of one file
+MOST_SPEAKERS = 100  # of one file
 LONGEST_NAME = 120
 
 
@@ -44,6 +46,7 @@ class Checked:
         speakers: of the even positions, of the odd ones.
         texts: by position.
         joined: turns that were joined to the one before, because the same speaker went on.
+        empty: turns without text that were left out.
         details: what else the file says about it.
         times: by position, when it was said, as ISO 8601; empty if the file does not say.
         rater: what the file calls the one who judged it; empty if it names nobody.
@@ -53,6 +56,7 @@ class Checked:
         heard: the partner's answers about each turn, by position.
         of_speakers: each speaker's answers about the whole conversation.
         read: what each of the two had to read.
+        generations: by position, how the reply came about (bots/generation.py); {} if unknown.
     """
 
     id: str
@@ -60,6 +64,7 @@ class Checked:
     speakers: tuple[str, str]
     texts: tuple[str, ...]
     joined: int = 0
+    empty: int = 0
     details: Mapping[str, str] = field(default_factory=dict)
     times: tuple[str, ...] = ()
     rater: str = ""
@@ -69,6 +74,7 @@ class Checked:
     heard: tuple[Given, ...] = ()
     of_speakers: tuple[Given, ...] = ()
     read: tuple[Sequence[Read], ...] = ()
+    generations: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def is_of_raters(self) -> bool:
@@ -136,18 +142,20 @@ def _once(found: Conversation | Rated, ids: dict[str, int]) -> Checked | Rated |
     return Rated(_storable(found.id), found.line, found.rater, found.given, details)
 
 
-def _checked(conversation: Conversation) -> Checked | Problem:
+def _checked(given: Conversation) -> Checked | Problem:
+    conversation, empty = settling.settled(given)
     line = conversation.line
     wrong = next(filter(None, map(_wrong_turn, conversation.turns)), None)
     if wrong:
         return wrong
     turns = [_joined(list(group)) for _, group in groupby(conversation.turns, key=lambda turn: turn.speaker)]
-    return _wrong_whole(conversation, turns) or Checked(
+    return _wrong_whole(given, conversation, turns) or Checked(
         _storable(conversation.id),
         line,
         (turns[0].speaker, turns[1].speaker),
         tuple(turn.text for turn in turns),
         len(conversation.turns) - len(turns),
+        empty,
         {_storable(key): _storable(value) for key, value in conversation.details.items()},
         tuple(turn.at for turn in turns),
         conversation.rater,
@@ -157,34 +165,37 @@ def _checked(conversation: Conversation) -> Checked | Problem:
         tuple(turn.heard for turn in turns),
         tuple(conversation.by_speaker.get(turn.speaker, {}) for turn in turns[:2]),
         tuple(tuple(conversation.read.get(turn.speaker, ())) for turn in turns[:2]),
+        tuple(turn.generation for turn in turns),
     )
 
 
 def _wrong_turn(turn: Utterance) -> Problem | None:
-    if not turn.text.strip():
-        return Problem(turn.line, f"{_short(turn.speaker) or 'Somebody'} says nothing in a turn.")
+    if settling.says_nothing(turn):  # and was judged; others are left out
+        return Problem(
+            turn.line, f"{_short(turn.speaker) or 'Somebody'} says nothing in a turn that was judged."
+        )
     if not turn.speaker.strip():
         return Problem(turn.line, "A turn has no speaker.")
     if len(turn.speaker) > LONGEST_NAME:
         return Problem(turn.line, f"“{_short(turn.speaker)}” is too long for the name of a speaker.")
-    if turn.text != _storable(turn.text) or turn.speaker != _storable(turn.speaker):
+    values = json.dumps(turn.generation, ensure_ascii=False) if turn.generation else ""
+    if any(text != _storable(text) for text in (turn.text, turn.speaker, values)) or "\\u0000" in values:
         return Problem(turn.line, "A turn has characters that no text can have (null, or half a character).")
     return None
 
 
-def _wrong_whole(conversation: Conversation, turns: list[Utterance]) -> Problem | None:
-    speakers = list(dict.fromkeys(turn.speaker for turn in turns))
-    if len(speakers) != 2:
-        names = ", ".join(f"“{_short(name)}”" for name in speakers[:5]) or "nobody"
-        return Problem(conversation.line, f"A conversation has two speakers; here speaks: {names}.")
+def _wrong_whole(given: Conversation, conversation: Conversation, turns: list[Utterance]) -> Problem | None:
+    line = conversation.line
+    if len({turn.speaker for turn in turns}) != 2:
+        return Problem(line, settling.why_not_two(given, conversation))
     if len(turns) > MOST_TURNS:
-        return Problem(
-            conversation.line, f"The conversation has {len(turns)} turns; {MOST_TURNS} can be stored."
-        )
-    long = next((turn for turn in turns if len(turn.text) > MAX_TURN_CHARS), None)
+        return Problem(line, f"The conversation has {len(turns)} turns; {MOST_TURNS} can be stored.")
+    texts = [(turn.line, "A turn", turn.text) for turn in turns]
+    texts += [(line, each.title, each.text) for material in conversation.read.values() for each in material]
+    long = next((each for each in texts if len(each[2]) > MAX_TURN_CHARS), None)
     if long:
         return Problem(
-            long.line, f"A turn has {len(long.text):,} characters; {MAX_TURN_CHARS:,} can be stored."
+            long[0], f"{long[1]} has {len(long[2]):,} characters; {MAX_TURN_CHARS:,} can be stored."
         )
     return None
 
@@ -192,9 +203,10 @@ def _wrong_whole(conversation: Conversation, turns: list[Utterance]) -> Problem 
 def _joined(turns: list[Utterance]) -> Utterance:
     """Join consecutive utterances of a speaker into one turn."""
     first, given = turns[0], {key: answers for turn in turns for key, answers in turn.given.items()}
-    text = first.text if len(turns) == 1 else "\n".join(turn.text.strip() for turn in turns)
+    text = first.text if len(turns) == 1 else "\n".join(filter(None, (turn.text.strip() for turn in turns)))
+    generation = settling.joined_generation([turn.generation for turn in turns], has_text=bool(text.strip()))
     own, heard = _united([turn.own for turn in turns]), _united([turn.heard for turn in turns])
-    return Utterance(first.speaker, text, first.line, first.at, given, own, heard)
+    return Utterance(first.speaker, text, first.line, first.at, given, own, heard, generation=generation)
 
 
 def _united(parts: Sequence[Given]) -> Given:

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+
+from turnwise.contexts.packed_files import PackedFileError, kind_of, parquet_records, workbook_rows
 
 if TYPE_CHECKING:
     from evaluation.questions import Answer
 
 
-LONGEST_LINE = 1_000_000  # bytes
+LONGEST_LINE = 8_000_000  # bytes
 
 
 class UnreadableError(Exception):
@@ -27,9 +29,59 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of conversations, open for reading from its beginning."""
+    """A file of conversations, open for reading from its beginning.
+
+    Attributes:
+        file: its bytes.
+        columns: for tables, the column of each part of a turn, as the researcher chose them; empty: guessed.
+    """
 
     file: BinaryIO
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_parquet(self) -> bool:
+        return self._kind() == "parquet"
+
+    @property
+    def is_workbook(self) -> bool:
+        return self._kind() == "workbook"
+
+    def _kind(self) -> str:
+        try:
+            return kind_of(self.file)
+        except PackedFileError as error:
+            raise UnreadableError(1, str(error)) from error
+
+    def parquet_records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Records of a Parquet file with their row numbers.
+
+        Raises:
+            UnreadableError: the file is damaged or too large.
+        """
+        try:
+            yield from parquet_records(self.file)
+        except PackedFileError as error:
+            raise UnreadableError(1, str(error)) from error
+
+    def workbook_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Rows of a workbook's first sheet with their numbers.
+
+        Raises:
+            UnreadableError: the workbook is damaged or too large.
+        """
+        try:
+            yield from workbook_rows(self.file)
+        except PackedFileError as error:
+            raise UnreadableError(1, str(error)) from error
+
+    def first_line(self) -> str:
+        """First line that is not blank, as far as it can be read; the file is at its beginning again."""
+        first = b""
+        while not first.strip() and (line := self.file.readline(LONGEST_LINE)):
+            first = line
+        self.file.seek(0)
+        return first.decode(errors="ignore").removeprefix("\ufeff")
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Each line with its number, counted from 1, without its end; read one at a time.
@@ -96,6 +148,8 @@ class Utterance:
         given: answers of the conversation's rater about it.
         own: the speaker's answers about it.
         heard: the partner's answers about it.
+        kind: "system" for a system message, "tool" for a tool's answer; empty for a turn.
+        generation: how a reply came about, in the form of the column (bots/generation.py); {} if unknown.
     """
 
     speaker: str
@@ -105,6 +159,8 @@ class Utterance:
     given: Given = field(default_factory=dict)
     own: Given = field(default_factory=dict)
     heard: Given = field(default_factory=dict)
+    kind: str = ""
+    generation: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +229,7 @@ class Format:
         read: yields conversations, or ratings of some, and problems; raises UnreadableError where it cannot
             go on.
         is_loose: True if files of other formats may look like this one as well; it is guessed last.
+        keys: keys of JSON or columns by which its files are known; for hints where a guess fails.
     """
 
     key: str
@@ -180,13 +237,19 @@ class Format:
     looks_like: Callable[[str], bool]
     read: Reader
     is_loose: bool = False
+    keys: tuple[str, ...] = ()
 
 
 FORMATS: dict[str, Format] = {}
 
 
 def importer(
-    key: str, *, title: str, looks_like: Callable[[str], bool], is_loose: bool = False
+    key: str,
+    *,
+    title: str,
+    looks_like: Callable[[str], bool],
+    is_loose: bool = False,
+    keys: tuple[str, ...] = (),
 ) -> Callable[[Reader], Reader]:
     """Register a reader under this key.
 
@@ -197,7 +260,7 @@ def importer(
     def register(read: Reader) -> Reader:
         if key in FORMATS:
             raise ValueError(f"Two importers are called '{key}'. Give one of them another key.")
-        FORMATS[key] = Format(key, title, looks_like, read, is_loose)
+        FORMATS[key] = Format(key, title, looks_like, read, is_loose, keys)
         return read
 
     return register

@@ -22,7 +22,7 @@ from turnwise.transcripts.importers.formats import (
 )
 
 _SPACE = re.compile(r"\s*")
-_DECODER = json.JSONDecoder()
+DECODER = json.JSONDecoder()
 
 Member = tuple[int, str, Any]
 """Line within its object's own file, key, value."""
@@ -34,7 +34,7 @@ def members(text: str) -> Iterator[Member]:
     Raises:
         UnreadableError: where it is no JSON, or no object.
     """
-    position = _skip(text, 0)
+    position = skip_space(text, 0)
     while True:
         position = yield from _members_of(text, position)
         if position >= len(text):
@@ -51,15 +51,16 @@ def _members_of(text: str, begins: int) -> Generator[Member, None, int]:
         key, position = _decoded(text, begins, position)
         if not isinstance(key, str):
             raise UnreadableError(line, "Here the id of a conversation is missing, in quotes.")
-        value, position = _decoded(text, begins, _after(text, begins, _skip(text, position), ":"))
+        value, position = _decoded(text, begins, _after(text, begins, skip_space(text, position), ":"))
         yield line, key, value
-        position = _skip(text, position)
+        position = skip_space(text, position)
         if not text.startswith("}", position):
             position = _after(text, begins, position, ",")
-    return _skip(text, position + 1)
+    return skip_space(text, position + 1)
 
 
-def _skip(text: str, position: int) -> int:
+def skip_space(text: str, position: int) -> int:
+    """Position of the next character that is no white space; the end if there is none."""
     found = _SPACE.match(text, position)
     return found.end() if found else position
 
@@ -69,12 +70,12 @@ def _after(text: str, begins: int, position: int, mark: str) -> int:
         raise UnreadableError(
             _line(text, begins, position), f"Here a “{mark}” is missing: this is not a JSON object by id."
         )
-    return _skip(text, position + 1)
+    return skip_space(text, position + 1)
 
 
 def _decoded(text: str, begins: int, position: int) -> tuple[Any, int]:
     try:
-        return _DECODER.raw_decode(text, position)
+        return DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
         raise UnreadableError(_line(text, begins, error.pos), f"This is not JSON: {error.msg}.") from error
     except (ValueError, RecursionError) as error:

@@ -1,18 +1,16 @@
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError
 
+from turnwise.contexts.packed_files import PackedFileError
 from turnwise.studies.queries import REFERENCE_HELP, UnknownStudyError, study_named
+from turnwise.transcripts.file_guessing import described, format_of, head_of
 from turnwise.transcripts.file_reading import Preview, preview
 from turnwise.transcripts.importers import FORMATS, Source
-from turnwise.transcripts.importing import (
-    ImportRefusedError,
-    format_of,
-    guessed_systems,
-    leave_out_unrateable,
-)
+from turnwise.transcripts.importers.turn_table import PARTS
+from turnwise.transcripts.importing import ImportRefusedError, guessed_systems, leave_out_unrateable
 from turnwise.transcripts.storing import BY_COMMAND, import_file
 
 
@@ -36,6 +34,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--language", default="", help="code; not needed where the study has one language only"
         )
+        parser.add_argument(
+            "--column",
+            action="append",
+            default=[],
+            metavar="PART=COLUMN",
+            help=f"of a table: which column has the {', '.join(PARTS)}; PART= for none; guessed if not given",
+        )
         parser.add_argument("--dry-run", action="store_true", help="say what would be imported, and stop")
 
     def handle(self, *args: Any, file: Path, study: str, **options: Any) -> None:
@@ -48,10 +53,9 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         with opened:
-            format_key = options["format"] or format_of(opened)
-            if not format_key:
-                raise CommandError(f"{file} does not look like any known format. Give --format.")
-            seen = preview(Source(opened), format_key, BY_COMMAND)
+            format_key = options["format"] or _guessed(opened, file)
+            columns = _columns(options["column"])
+            seen = preview(Source(opened, columns), format_key, BY_COMMAND)
             leave_out_unrateable(found, seen)
             systems = guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge) | _named(
                 options["system"], seen
@@ -69,6 +73,7 @@ class Command(BaseCommand):
                     systems=systems,
                     scripted_opening=options["scripted_opening"],
                     language=options["language"],
+                    columns=columns,
                 )
             except ImportRefusedError as error:
                 raise CommandError(str(error)) from error
@@ -84,6 +89,26 @@ class Command(BaseCommand):
             self.stderr.write(f"line {problem.line}: {problem.what}")
         if seen.problem_count > len(seen.problems):
             self.stderr.write(f"… and {seen.problem_count - len(seen.problems)} more problems.")
+
+
+def _guessed(opened: BinaryIO, file: Path) -> str:
+    try:
+        if key := format_of(opened):
+            return key
+        found = described(head_of(opened))
+    except PackedFileError as error:
+        raise CommandError(f"{file}: {error}") from None
+    says = " ".join((found.what, *found.near))
+    raise CommandError(f"{file} does not look like any known format. {says} Give --format.")
+
+
+def _columns(given: list[str]) -> dict[str, str]:
+    columns = dict(each.split("=", 1) for each in given if "=" in each)
+    if len(columns) != len(given) or columns.keys() - {*PARTS}:
+        raise CommandError(
+            f"--column {given[0]}: write PART=COLUMN with one of the parts {', '.join(PARTS)}."
+        )
+    return columns
 
 
 def _named(given: list[str], seen: Preview) -> dict[str, str]:

@@ -1,12 +1,12 @@
 /**
- * The lines at the top of a worker's page that are not about its work: a pause, a message of the team, the time left.
+ * Lines at the top of a worker's page about the study: a pause, a message of the team, the remaining time.
  *
- * What changes every second is for the eyes only; screen readers hear the warnings.
+ * The ticking clocks are hidden from screen readers, which announce the warnings.
  *
  * @typedef {import("./outbox.js").Frame} Frame
  * @typedef {"message" | "session"} Of
- * @typedef {{of: Of, left: number, warn: number, more: number}} Told  left and warn in seconds; more: extensions left
- * @typedef {Told & {ends: number, isWarned: boolean}} Clock  ends: by performance.now()
+ * @typedef {{of: Of, left: number, warn: number, more: number}} ClockFrame  left and warn in seconds; more: extensions left
+ * @typedef {ClockFrame & {ends: number, isWarned: boolean}} Clock  ends: by performance.now()
  */
 
 import { make, setText } from "./dom.js";
@@ -14,7 +14,7 @@ import { gettext, ngettext } from "./gettext.js";
 
 const SECOND_MS = 1000;
 
-export class Standing {
+export class StudyStatus {
   /** @param {(of: Of) => void} onMore */
   constructor(onMore) {
     this.onMore = onMore;
@@ -40,16 +40,16 @@ export class Standing {
     setText(this.pause, held ? onHold : paused ? goingOn : "");
     setText(this.notice, notice ? gettext("Message from the research team: %(text)s", { text: notice }) : "");
     const before = this.clocks;
-    this.clocks = (held ? [] : clocks).map((/** @type {Told} */ told) => {
-      const ends = performance.now() + told.left * SECOND_MS;
-      const known = before.find(({ of }) => of === told.of);
-      if (known?.isWarned && told.left > told.warn) setText(this.warning, gettext("You have more time."));
-      return { ...told, ends, isWarned: Boolean(known?.isWarned) && told.left <= told.warn };
+    this.clocks = (held ? [] : clocks).map((/** @type {ClockFrame} */ clock) => {
+      const ends = performance.now() + clock.left * SECOND_MS;
+      const earlier = before.find(({ of }) => of === clock.of);
+      if (earlier?.isWarned && clock.left > clock.warn) setText(this.warning, gettext("You have more time."));
+      return { ...clock, ends, isWarned: Boolean(earlier?.isWarned) && clock.left <= clock.warn };
     });
     this.renew();
   }
 
-  /** The buttons, anew only when clocks come, go or warn: a press must not fall into a gap. */
+  /** Rebuild the clocks, only if one was added, removed or has warned: a press must not hit a button being replaced. */
   renew() {
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.of : undefined;
     this.time.replaceChildren(...this.clocks.map((clock) => this.line(clock)));
@@ -71,8 +71,8 @@ export class Standing {
 
   tick() {
     for (const clock of this.clocks) {
-      const shown = this.time.querySelector(`[data-clock="${clock.of}"]`);
-      if (shown) setText(shown, leftInWords(clock.of, secondsTo(clock)));
+      const face = this.time.querySelector(`[data-clock="${clock.of}"]`);
+      if (face) setText(face, leftInWords(clock.of, secondsTo(clock)));
     }
     const due = this.clocks.filter((clock) => !clock.isWarned && secondsTo(clock) <= clock.warn);
     if (!due.length) return;

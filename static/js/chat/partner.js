@@ -1,24 +1,24 @@
-/** The person opposite: whether they are typing, whether they are there, and the way out if they are not. */
+/** The other person: typing, presence, and a button to end the conversation without them. */
 
 import { byId, setText } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
 
 /**
- * @typedef {import("./store.js").Company} Standing
+ * @typedef {import("./store.js").PartnerState} PartnerState
  * @typedef {import("./store.js").Progress} Progress
  */
 
-const TELL_MS = 2000; // at most this often the other one hears that somebody types
-const SHOW_MS = 4500; // and so long it is shown
+const REPORT_EVERY_MS = 2000; // least time between two reports of typing
+const SHOW_MS = 4500; // time for which a report of typing is shown
 
-export class Company {
+export class Partner {
   /**
    * @param {{isDisclosed: boolean, onTyping: () => void, onChange: () => void, onEnd: () => void}} options
-   *   isDisclosed: whether the page may show what only a person does
+   *   isDisclosed: true if the page may show what only a person does
    */
   constructor(options) {
     this.options = options;
-    this.toldAt = -TELL_MS;
+    this.reportedAt = -REPORT_EVERY_MS;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     this.card = byId("company");
@@ -26,36 +26,36 @@ export class Company {
     this.button.addEventListener("click", options.onEnd);
   }
 
-  /** Somebody types here. */
+  /** Report that the worker types. */
   type() {
-    if (!this.options.isDisclosed || performance.now() - this.toldAt < TELL_MS) return;
-    this.toldAt = performance.now();
+    if (!this.options.isDisclosed || performance.now() - this.reportedAt < REPORT_EVERY_MS) return;
+    this.reportedAt = performance.now();
     this.options.onTyping();
   }
 
-  /** The other one types. */
+  /** Show that the partner types. */
   typed() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.hasWritten(), SHOW_MS);
     this.options.onChange();
   }
 
-  /** The other one has sent it, or stopped. */
+  /** Stop showing it: the message has arrived, or typing has stopped. */
   hasWritten() {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.options.onChange();
   }
 
-  /** Whether the page says that they write; of somebody who may be a chatbot, as it would of one. @param {Progress} progress */
+  /** True if the page shows that the partner writes; a partner who may be a chatbot is treated like one. @param {Progress} progress */
   isWriting({ thinking }) {
     return this.options.isDisclosed ? this.timer !== undefined : thinking;
   }
 
-  /** @param {Standing | null} standing */
-  show(standing) {
-    const { left = false, away = false, may_end: mayEnd = false } = standing ?? {};
-    const text = says({ left, away, mayEnd });
+  /** @param {PartnerState | null} state */
+  show(state) {
+    const { left = false, away = false, may_end: mayEnd = false } = state ?? {};
+    const text = messageFor({ left, away, mayEnd });
     this.card.hidden = !text;
     setText(byId("company-text"), text);
     const hadFocus = document.activeElement === this.button;
@@ -64,8 +64,8 @@ export class Company {
   }
 }
 
-/** @param {{left: boolean, away: boolean, mayEnd: boolean}} standing */
-function says({ left, away, mayEnd }) {
+/** @param {{left: boolean, away: boolean, mayEnd: boolean}} state */
+function messageFor({ left, away, mayEnd }) {
   if (left) return gettext("Your partner has left the conversation.");
   if (away) return gettext("Your partner has lost the connection. They may come back in a moment.");
   return mayEnd ? gettext("Your partner has not written for some minutes.") : "";

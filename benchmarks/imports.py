@@ -1,0 +1,120 @@
+"""Time and memory of a large import, beside a bare read of the same bytes.
+
+    PYTHONPATH=.:platform python benchmarks/imports.py [--conversations 100000]
+
+Writes conversations of four turns as OpenAI messages, uploads them into a study of a database of its own,
+and imports them in a process as the page has it done (`manage.py import_upload`). Prints JSON: seconds of the
+bare read (lines parsed as JSON), of the preview and of the import, the largest resident memory of the
+import's process, and how often its progress was seen to move.
+"""
+
+import argparse
+import json
+import subprocess
+import time
+from io import BytesIO
+from typing import Any
+
+import psutil
+
+from benchmarks.services import services
+
+
+def content(conversations: int) -> bytes:
+    """Conversations of four turns of ordinary length, as JSON Lines."""
+    lines = []
+    for number in range(conversations):
+        turns = [
+            ("user", f"Could you recommend book {number} for a rainy weekend, please?"),
+            ("assistant", "Sure. Do you prefer something calm or something tense? " * 2),
+            ("user", "Calm, please. I have read too many thrillers this year."),
+            ("assistant", f"Then try travel diary {number}; they read slowly and end well. " * 2),
+        ]
+        messages = [{"role": role, "content": text} for role, text in turns]
+        lines.append(json.dumps({"id": f"c{number}", "messages": messages}))
+    return "\n".join(lines).encode()
+
+
+def bare_read(data: bytes) -> float:
+    """Seconds to parse each line as JSON and nothing else."""
+    begun = time.monotonic()
+    for line in BytesIO(data):
+        json.loads(line)
+    return time.monotonic() - begun
+
+
+def watched(record_id: int) -> dict[str, Any]:
+    """Run the import's process, and watch its memory and progress."""
+    from turnwise.dialogues.models import TranscriptImport
+    from turnwise.live.subprocesses import environment, python_command
+    from turnwise.transcripts import import_progress
+
+    record = TranscriptImport.objects.get(pk=record_id)
+    begun, most, seen = time.monotonic(), 0, set[int]()
+    process = subprocess.Popen(
+        python_command("-m", "django", "import_upload", str(record_id)), env=environment()
+    )
+    measured = psutil.Process(process.pid)
+    while process.poll() is None:
+        try:
+            most = max(most, measured.memory_info().rss)
+        except psutil.Error:
+            break
+        seen.add(import_progress.progress(record).get("done", 0))
+        time.sleep(0.2)
+    process.wait()
+    return {
+        "import_seconds": round(time.monotonic() - begun, 1),
+        "import_rss_mb": round(most / 10**6),
+        "progress_steps": len(seen),
+    }
+
+
+def measure(conversations: int) -> dict[str, Any]:
+    """Upload, preview and import so many conversations; services must run."""
+    from turnwise.accounts.models import User
+    from turnwise.dialogues.models import TranscriptImport
+    from turnwise.studies.models import Study
+    from turnwise.studies.services import save_study
+    from turnwise.transcripts import importing
+
+    data = content(conversations)
+    owner = User.objects.create_user(f"imports-{time.time_ns()}")
+    made = Study(title="Imports", languages=["en"], task="judging")
+    study = save_study(made, owner=owner, consent_text="Yes.", targets={}, asks=[])
+    draft = importing.upload(study, BytesIO(data), name="chats.jsonl", by=owner)
+    begun = time.monotonic()
+    seen = importing.preview_of(draft)
+    preview = time.monotonic() - begun
+    importing.ask_for(
+        draft.pk,
+        systems={"user": "", "assistant": "assistant"},
+        scripted_opening=False,
+        language="en",
+        parts=seen.conversations,
+    )
+    found = watched(draft.pk)
+    record = TranscriptImport.objects.get(pk=draft.pk)
+    return {
+        "conversations": record.conversations,
+        "turns": record.turns,
+        "refusal": record.refusal,
+        "megabytes": round(len(data) / 10**6, 1),
+        "bare_read_seconds": round(bare_read(data), 2),
+        "preview_seconds": round(preview, 1),
+        **found,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--conversations", type=int, default=100_000)
+    conversations = parser.parse_args().conversations
+    with services(durable=False):
+        print(json.dumps(measure(conversations), indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""Influence of each label on an assisted estimate, and its variance over conversations, raters or both.
+
+The estimate is a sum of weighted means ("parts"): people's labels less λ times the judge's labels of the same
+items, and λ times the judge's labels of other items. Parts that share conversations or raters are added
+before squaring, so their covariance counts. Each part is corrected for few clusters as in
+`evaluation.statistics.variance`; degrees of freedom of parts without common clusters combine as Welch's.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
+from evaluation.statistics.variance import Numbers, Over, Spread, combined, dot, satterthwaite
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of all parts of an estimate.
+
+    Attributes:
+        part: (m,) code of the part, in [0, p).
+        cluster: (m,) code of the conversation or context.
+        rater: (m,) code of the rater; rows of unknown raters have codes of their own, one for each cluster.
+        share: (m,) weight of the row within its part; sums to 1 over a part.
+    """
+
+    part: IntArray
+    cluster: IntArray
+    rater: IntArray
+    share: FloatArray
+
+    @property
+    def pair(self) -> IntArray:
+        """(m,) code of each row's cluster and rater together."""
+        return self.cluster << 32 | self.rater
+
+    @cached_property
+    def by_cluster(self) -> "Grouping":
+        """Rows grouped by cluster."""
+        return grouped(self, self.cluster)
+
+    @cached_property
+    def by_rater(self) -> "Grouping":
+        """Rows grouped by rater."""
+        return grouped(self, self.rater)
+
+    @cached_property
+    def by_pair(self) -> "Grouping":
+        """Rows grouped by pair of cluster and rater."""
+        return grouped(self, self.pair)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Rows grouped by clusters of one kind, of which there are u.
+
+    Attributes:
+        cell: (m,) index of each row's cluster and part.
+        share: (u, p) weight of the cluster within the part.
+        squares: (u, p) sum of squared weights of its rows.
+        present: (u, p) true if the part has rows of the cluster.
+        labels: (p,) number of rows of each part, at least 1.
+    """
+
+    cell: IntArray
+    share: FloatArray
+    squares: FloatArray
+    present: BoolArray
+    labels: IntArray
+
+    def summed(self, values: FloatArray) -> FloatArray:
+        """(u, p) sums of (m,) values by cluster and part."""
+        found: FloatArray = np.bincount(self.cell, values, self.share.size).astype(np.float64)
+        return found.reshape(self.share.shape)
+
+
+def grouped(rows: Rows, codes: IntArray) -> Grouping:
+    """Group rows by a code, such as their cluster's.
+
+    Args:
+        rows: the rows.
+        codes: (m,) code of each row.
+    """
+    ids, code = np.unique(codes, return_inverse=True)
+    labels = np.maximum(np.bincount(rows.part), 1)
+    shape = len(ids), len(labels)
+    cell = code * len(labels) + rows.part
+
+    def summed(values: FloatArray | None) -> FloatArray:
+        found: FloatArray = np.bincount(cell, values, shape[0] * shape[1]).astype(np.float64)
+        return found.reshape(shape)
+
+    return Grouping(cell, summed(rows.share), summed(rows.share**2), summed(None) > 0, labels)
+
+
+def units(rows: Rows, over: Over) -> IntArray:
+    """(m,) code of what is independent: the rater if raters have several clusters each, else the cluster."""
+    return rows.rater if over in (Over.RATERS, Over.RATERS_SAME_CLUSTER) else rows.cluster
+
+
+def spread_of(rows: Rows, influence: FloatArray, numbers: Numbers) -> Spread | None:
+    """Compute the variance of an estimate.
+
+    Args:
+        rows: the rows of its parts.
+        influence: (m,) contribution of each row, in the unit of the estimate; sums to 0 over a part.
+        numbers: numbers of clusters, raters and pairs among people's labels, which decide the population.
+
+    Returns:
+        The variance with degrees of freedom and population; None for one cluster of one rater.
+    """
+    over = numbers.over
+    needed = (
+        over not in (Over.RATERS, Over.RATERS_SAME_CLUSTER),
+        over in (Over.RATERS, Over.RATERS_SAME_CLUSTER, Over.BOTH),
+        over is Over.BOTH,
+    )
+    names = ("by_cluster", "by_rater", "by_pair")
+    kinds = [
+        _over(getattr(rows, name), rows, influence) if is_needed else (0.0, 0.0)
+        for name, is_needed in zip(names, needed, strict=True)
+    ]
+    return combined(numbers, tuple(v for v, _ in kinds), tuple(f for _, f in kinds))
+
+
+def variance_over_items(rows: Rows, influence: FloatArray, numbers: Numbers) -> float:
+    """Variance over conversations or contexts, even if the interval is over raters.
+
+    If all labels are of one conversation, it is the variance over raters.
+    It rests on more clusters than a variance over few raters, so it compares two estimates more reliably.
+    """
+    grouping = rows.by_cluster if numbers.clusters > 1 else rows.by_rater
+    return _over(grouping, rows, influence)[0]
+
+
+def independent(rows: Rows, influence: FloatArray) -> float:
+    """Variance of the estimate if all labels were independent."""
+    labels = np.bincount(rows.part)[rows.part]
+    return float((influence**2 * labels / np.maximum(labels - 1, 1)).sum())
+
+
+def _over(grouping: Grouping, rows: Rows, influence: FloatArray) -> tuple[float, float]:
+    """Variance and degrees of freedom over clusters of one kind."""
+    labels = grouping.labels
+    sums = grouping.summed(influence) / np.sqrt(np.maximum(1 - grouping.share, 1 / labels))
+    of_independent = np.bincount(rows.part, influence**2) * labels / np.maximum(labels - 1, 1)
+    total = sums.sum(axis=1)
+    return dot(total, total), _freedom(grouping, sums, of_independent)
+
+
+def _freedom(grouping: Grouping, sums: FloatArray, of_independent: FloatArray) -> float:
+    """Degrees of freedom of Σ (sum over parts)², by groups of clusters that are in the same parts.
+
+    Args:
+        grouping: the rows by cluster.
+        sums: (u, p) corrected sums of influences by cluster and part.
+        of_independent: (p,) variance of each part if its rows were independent.
+    """
+    share, squares, present = grouping.share, grouping.squares, grouping.present
+    variance = (sums**2).sum(axis=0)
+    # A part with one cluster has no spread of its own; what rounding leaves of it does not count.
+    counts = np.flatnonzero((variance > _ROUNDING * variance.sum()) & (present.sum(axis=0) > 1))
+    if not counts.size:
+        return float(max(present.any(axis=1).sum() - 1, 0))
+    working, corrected, freedoms = np.zeros(len(sums)), np.ones((len(sums), len(counts))), []
+    for column, p in enumerate(counts):
+        there = present[:, p]
+        expected = _expected(share[there, p], squares[there, p], variance[p], of_independent[p])
+        freedom = satterthwaite(share[there, p], expected)
+        freedoms.append(freedom)
+        corrected[there, column] = freedom * (expected**2).sum() / expected.sum() ** 2
+        working[there] += variance[p] * expected / expected.sum()
+    _, group = np.unique(present[:, counts] @ (2.0 ** np.arange(len(counts))), return_inverse=True)
+    of_group = np.bincount(group, sums.sum(axis=1) ** 2)
+    effective = np.bincount(group, working) ** 2 / np.maximum(np.bincount(group, working**2), 1e-300)
+    least = np.ones(len(of_group))
+    np.minimum.at(least, group, corrected.min(axis=1))
+    inhabited = effective > 0
+    noise = float((of_group[inhabited] ** 2 / (effective * least)[inhabited]).sum())
+    bounds = min(freedoms), sum(freedoms)
+    return float(np.clip(of_group.sum() ** 2 / noise, *bounds)) if noise > 0 else bounds[0]
+
+
+def _expected(share: FloatArray, squares: FloatArray, variance: float, of_independent: float) -> FloatArray:
+    """Variance of each cluster's sum, up to a factor: rows are correlated as the design effect implies."""
+    typical = float((share**2).sum() / squares.sum())
+    correlation = 0.0
+    if typical > 1 + 1e-9 and of_independent > 0:
+        correlation = float(np.clip((variance / of_independent - 1) / (typical - 1), 0, 1))
+    return squares + correlation * share**2

