@@ -47,7 +47,10 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     ),
     "results": (
         _("Results"),
-        ("statistics", "assisted", "comparisons", "imports", "exports", "evaluation/data/README.md", "api"),
+        (
+            "statistics", "assisted", "comparisons", "imports", "exports", "evaluation/data/README.md", "api",
+            "client",
+        ),
     ),
     "running": (
         _("Running Turnwise"),
