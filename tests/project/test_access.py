@@ -328,6 +328,7 @@ def things(
             "person": rex.username,
             "sweep": sweep.pk,
             "worker": taking_part.pseudonym,
+            "table": "turns",
         },
         "audits": {"pk": audit.pk, "name": bot.name},
         "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
@@ -343,6 +344,10 @@ def things(
         "transcripts:relay": {"pk": relay.pk},
         "trash": {"pk": gone.pk},
         "api-1:undo_deletion": {"pk": gone.pk},
+        # Without bots: greeting one takes the test's connection along.
+        "api-1:greet_bots": {"code": queue.code},
+        "api-1:opening_checks": {"code": queue.code},
+        "api-1:open_for_workers": {"code": queue.code},
         "transcripts:relay_turn": {"pk": relay.pk},
         "transcripts:relay_correct": {"pk": relay.pk},
         "transcripts:relay_finish": {"pk": relay.pk},

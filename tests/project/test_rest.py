@@ -19,6 +19,7 @@ from turnwise.accounts.models import ApiToken, Event, RepeatableRequest, Scope, 
 from turnwise.project.api import api
 from turnwise.project.rest.description import operations, scope_of
 from turnwise.studies.models import Study
+from turnwise.studies.rest import calls
 
 pytestmark = pytest.mark.django_db
 DRAFT = {"title": "By a program"}
@@ -140,6 +141,10 @@ def test_an_unknown_address_and_a_wrong_method_say_what_there_is(rex: User) -> N
     wrong = send(client, "DELETE", "/question-sets")
 
     assert "/api/studies/{code}/report" in nowhere["detail"]
+    gone = is_problem(send(client, "POST", "/deletions/77/undo"), 404, "not-found")["detail"]
+    audit = is_problem(send(client, "GET", "/bots/eliza/audits/77"), 404, "not-found")["detail"]
+    assert "GET /api/deletions lists" in gone
+    assert "GET /api/bots, then GET /api/bots/{name}/audits lists" in audit
     assert "it takes" in is_problem(wrong, 405, "wrong-method")["detail"]
     assert {each.strip() for each in wrong.headers["Allow"].split(",")} == {"GET", "POST"}
 
@@ -208,6 +213,20 @@ def test_a_request_that_was_cut_off_is_not_carried_out_twice(rex: User) -> None:
     is_problem(send(client, "POST", "/studies", DRAFT, **{"Idempotency-Key": "é"}), 422, "invalid")
 
 
+def test_after_a_failure_of_the_server_the_key_is_refused(rex: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = program(rex)
+
+    def fail(_study: Study) -> None:
+        raise RuntimeError("after the study was made")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(calls, "study_out", fail)
+        is_problem(send(client, "POST", "/studies", DRAFT, **{"Idempotency-Key": "one"}), 500, "failed")
+
+    is_problem(send(client, "POST", "/studies", DRAFT, **{"Idempotency-Key": "one"}), 409, "conflict")
+    assert Study.objects.count() == 1
+
+
 def test_keys_are_forgotten_after_a_day(rex: User) -> None:
     client = program(rex)
     send(client, "POST", "/studies", DRAFT, **{"Idempotency-Key": "one"})
@@ -234,4 +253,40 @@ def test_requests_beyond_the_limit_are_refused_with_headers(rex: User, settings:
     assert int(answers[3].headers["Retry-After"]) > 0
     assert "more than 3 requests" in is_problem(answers[3], 429, "too-many")["detail"]
     assert send(program(rex), "GET", "/bots").status_code == 200  # another token counts for itself
+    cache.clear()
+
+
+def test_each_answer_has_the_headers_of_the_rate_limit(rex: User, settings: Settings) -> None:
+    settings.API_RATE = "5/d"
+    cache.clear()
+    nobody, client = Client(), program(rex)
+
+    without_token = [
+        send(nobody, "GET", "/bots"),
+        send(nobody, "GET", "/openapi.json"),
+        send(client, "GET", "/nowhere"),
+        send(client, "DELETE", "/question-sets"),
+        send(client, "GET", "/studies?find=%00"),
+    ]
+    refused = send(nobody, "GET", "/bots")
+    of_token = [
+        send(program(rex, "bots"), "GET", "/bots"),
+        send(client, "GET", "/bots/nobody"),
+        send(client, "POST", "/studies", {}),
+        send(client, "GET", "/studies"),
+    ]
+
+    assert [each.status_code for each in without_token] == [401, 200, 404, 405, 400]
+    assert [each.headers["RateLimit"].split(";")[:2] for each in without_token] == [
+        ['"address"', f"r={left}"] for left in (4, 3, 2, 1, 0)
+    ]
+    assert (
+        "Your address, without a token, has sent more than 5"
+        in is_problem(refused, 429, "too-many")["detail"]
+    )
+    assert int(refused.headers["Retry-After"]) > 0
+    assert [each.status_code for each in of_token] == [403, 404, 422, 200]
+    assert [each.headers["RateLimit"].split(";")[:2] for each in of_token] == [
+        ['"token"', f"r={left}"] for left in (4, 4, 3, 2)
+    ]
     cache.clear()

@@ -3,8 +3,10 @@
 import json
 from collections.abc import Mapping
 from datetime import timedelta
+from io import BytesIO
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -70,6 +72,8 @@ def test_the_list_has_pages_search_and_everybodys_own_view(
     assert [row["title"] for row in in_pages(rex, "/studies", 9, find=made[4].code)] == ["Talk 4"]
     assert in_pages(rex, "/studies", 9, state="closed") == []
     assert in_pages(rex, "/studies", 9, since="2999-01-01T00:00:00Z") == []
+    assert in_pages(rex, "/studies", 9, since="2247-06-10T07:36:14+17:04") == []
+    assert fields_of(called(rex, "GET", "/studies", since="0001-01-01T00:00:00+12:00")) == {"since"}
     assert [row["title"] for row in in_pages(mallory, "/studies", 9)] == ["Talk 2"]
     assert len(in_pages(ada, "/studies", 9)) == 4
 
@@ -118,6 +122,24 @@ def test_a_program_changes_every_field_of_the_page_by_its_form(make_study: MakeS
     assert (study.title, study.languages, study.blind) == ("B", ["en", "zh"], False)
     assert study.consent_versions.last().text == "You talk with a machine."  # type: ignore[union-attr]
     assert called(rex, "GET", f"/studies/{code}").json() == changed.json()
+
+
+def test_a_draft_asks_what_was_sent_else_what_its_preset_says(rex: User) -> None:
+    asks = [{"question_set": "preference", "about": "pair", "moment": "", "required": True}]
+    (empty,) = (each for each in called(rex, "GET", "/presets").json() if each["key"] == "empty")
+
+    as_sent = called(rex, "POST", "/studies", {"title": "A", "task": "pairs", "asks": asks}).json()["code"]
+    usual = called(rex, "POST", "/studies", {"title": "A"}).json()
+    unknown = called(rex, "POST", "/studies", {"title": "B", "asks": [asks[0] | {"question_set": "x"}]})
+    unfit = called(rex, "POST", "/studies", {"title": "B", "asks": asks})
+    none = called(rex, "POST", "/studies", {"title": "B", "asks": []})
+
+    assert called(rex, "GET", f"/studies/{as_sent}/asks").json() == asks
+    assert called(rex, "GET", f"/studies/{usual['code']}/asks").json() == empty["tasks"][usual["task"]]
+    assert (unknown.status_code, fields_of(unknown)) == (422, {"asks.0.question_set"})
+    assert (unfit.status_code, "can ask only about" in unfit.json()["detail"]) == (422, True)
+    assert (none.status_code, fields_of(none)) == (422, {"asks"})
+    assert not Study.objects.filter(title="B").exists()
 
 
 @pytest.mark.parametrize(
@@ -265,6 +287,42 @@ def test_records_come_page_by_page_and_since(short: Study, rex: User) -> None:
     ):
         assert in_pages(rex, f"{at}/{path}", 100, since=later) == []
         assert in_pages(rex, f"{at}/{path}", 100, since=earlier) == rows
+
+
+def test_a_table_is_the_same_in_each_format_and_as_the_records(
+    short: Study, rex: User, mallory: User
+) -> None:
+    talked(short, [(True, False)] * 3)
+    at = f"/studies/{short.code}/tables"
+
+    tables = {each["name"]: each for each in called(rex, "GET", at).json()}
+    for name, table in tables.items():
+        files = {
+            ending: called(rex, "GET", f"{at}/{name}", format=ending)
+            for ending in ("jsonl", "csv", "parquet")
+        }
+        assert {each.status_code for each in files.values()} == {200}
+        content = {ending: each.getvalue() for ending, each in files.items()}
+        lines = [json.loads(line) for line in content["jsonl"].splitlines()]
+        frame = pyarrow.parquet.read_table(BytesIO(content["parquet"]))
+        columns = [column["name"] for column in table["columns"]]
+        assert len(lines) == frame.num_rows == table["rows"]
+        assert frame.column_names == content["csv"].decode().splitlines()[0].split(",") == columns
+        for column in ("text", "rater", "position"):
+            if column in columns:
+                assert frame[column].to_pylist() == [line[column] for line in lines]
+
+    turns = called(rex, "GET", f"{at}/turns").getvalue().splitlines()
+    assert {json.loads(line)["text"] for line in turns} == {
+        row["text"] for row in in_pages(rex, f"/studies/{short.code}/turns", 100)
+    }
+    assert tables["labels"]["rows"] == len(in_pages(rex, f"/studies/{short.code}/labels", 100)) > 2
+    unknown = called(rex, "GET", f"{at}/nothing")
+    assert (unknown.status_code, "It has: conversations" in unknown.json()["detail"]) == (404, True)
+    assert fields_of(called(rex, "GET", f"{at}/turns", format="xlsx")) == {"format"}
+    assert called(mallory, "GET", f"{at}/turns").status_code == 404
+    share(short, "mallory", may_change=False)
+    assert called(mallory, "GET", at).status_code == 404
 
 
 # --- bundle, rehearsal, people ----------------------------------------------------------------

@@ -1,12 +1,13 @@
 """Pages of the REST API by cursor: stable while rows are added, and tied to one list."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
 from django.core import signing
 from django.db.models import Model, QuerySet
 from ninja import Field, Query
-from pydantic import AwareDatetime
+from pydantic import AfterValidator, AwareDatetime
 
 from turnwise.live.problems import InvalidFieldsError
 
@@ -18,8 +19,19 @@ Cursor = Annotated[
     str, Query("", max_length=300, description="`next` of the page before; empty for the first page.")
 ]
 Limit = Annotated[int, Query(100, ge=1, le=MOST, description="Most rows of a page.")]
+
+
+def _in_utc(at: datetime | None) -> datetime | None:
+    """Time in UTC: PostgreSQL refuses offsets of 16 hours and more, which Python takes."""
+    try:
+        return at and at.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("This time is outside the calendar.") from None
+
+
 Since = Annotated[
     AwareDatetime | None,
+    AfterValidator(_in_utc),
     Query(None, description="Only rows that were added or changed at or after this time, for polling."),
 ]
 NEXT = Field(description="Cursor of the next page; null at the end.")

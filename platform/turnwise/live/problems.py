@@ -19,6 +19,7 @@ TYPES: Mapping[int, tuple[str, str]] = {
     413: ("too-long", "The request is too long"),
     422: ("invalid", "The request is invalid"),
     429: ("too-many", "Too many requests"),
+    500: ("failed", "The server failed"),
     503: ("unavailable", "Not available at the moment"),
 }
 KEY_REUSED = ("key-reused", "The idempotency key belongs to another request")

@@ -19,9 +19,16 @@ from turnwise.crowd.api import router as running
 from turnwise.crowd.people_api import router as people
 from turnwise.exports.api import router as bundles
 from turnwise.exports.records_api import router as records
+from turnwise.exports.tables_api import router as tables
 from turnwise.judging.api import router as queues
 from turnwise.live.problems import InvalidFieldsError, problem, problem_response
-from turnwise.project.rest.description import DescribedApi, known_paths, operation_at
+from turnwise.project.rest.description import (
+    DescribedApi,
+    known_paths,
+    lists_above,
+    operation_at,
+    path_of,
+)
 from turnwise.project.rest.guard import RefusedError, Token
 from turnwise.questions.api import router as question_sets
 from turnwise.rehearsals.api import router as rehearsals
@@ -93,6 +100,7 @@ api.add_router("", reports)
 api.add_router("", rehearsals)
 api.add_router("", bundles)
 api.add_router("", records)
+api.add_router("", tables)
 api.add_router("", people)
 api.add_router("", deletions)
 for router in of_tasks:
@@ -145,8 +153,8 @@ def _invalid_fields(request: HttpRequest, error: InvalidFieldsError) -> HttpResp
 @api.exception_handler(HttpError)
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     of_text = isinstance(error.__cause__, UnstorableError)
-    said = str(error.__cause__) if of_text else {UNREAD: NO_JSON}.get(error.message, error.message)
-    return problem_response(problem(error.status_code, said))
+    detail = str(error.__cause__) if of_text else {UNREAD: NO_JSON}.get(error.message, error.message)
+    return problem_response(problem(error.status_code, detail))
 
 
 @api.exception_handler(RefusedError)
@@ -161,13 +169,14 @@ def _nobody(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
 
 @api.exception_handler(Http404)
 def _nothing_there(request: HttpRequest, error: Http404) -> HttpResponse:
-    said = "There is no such thing, or it is not shared with you or not yours to change. "
-    if "/studies/" in request.path:
-        said += "The code of a study is in its link; GET /api/studies lists all that you can read."
-    else:
-        listed = "GET /api/question-sets" if "question-sets" in request.path else "GET /api/bots"
-        said += f"{listed} lists all that you can see."
-    return problem_response(problem(404, said))
+    detail = "There is no such thing, or it is not shared with you or not yours to change."
+    if request.path.startswith("/api/studies/"):
+        detail += " The code of a study is in its link."
+    match = request.resolver_match
+    if match and (listed := lists_above(api, path_of(match.route))):
+        calls = ", then ".join(f"GET {path}" for path in listed)
+        detail += f" {calls} lists all that you can see."
+    return problem_response(problem(404, detail))
 
 
 @api.exception_handler(RequestDataTooBig)

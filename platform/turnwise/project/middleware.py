@@ -51,6 +51,11 @@ DOWN = "PostgreSQL is down. Try again in a minute."
 MAY_BE_SAVED = (
     "PostgreSQL was lost while this was being saved. Check whether the change is there before you repeat it."
 )
+REDIS_DOWN = "Redis does not answer. If you sent a change, check whether it is there before you repeat it."
+FAILED = (
+    "The server failed, and its log says why. If you sent a change, check whether it is there before you "
+    "repeat it."
+)
 # For pages of staff, which are English.
 CHECK_FIRST = (
     "PostgreSQL was lost while your form was being saved. Open the page again and check whether the change "
@@ -95,7 +100,11 @@ class WaitForPostgreSQL(MiddlewareMixin):
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer for other middleware that raised an error; Django's `handler500`."""
     error = sys.exc_info()[1]
-    return _lost(request, error) if is_connection_loss(error) else defaults.server_error(request)
+    if is_connection_loss(error):
+        return _lost(request, error)
+    if request.path.startswith("/api/"):
+        return problem_response(problem(500, FAILED))
+    return defaults.server_error(request)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -147,6 +156,7 @@ def _lost(request: HttpRequest, error: BaseException | None) -> HttpResponse:
     log.warning("PostgreSQL was lost while a page was made: %s", str(error).partition("\n")[0])
     response = _in_words(request)
     response.lost_postgresql = True  # type: ignore[attr-defined]
+    response.outcome_is_unknown = True  # type: ignore[attr-defined]
     response._has_been_logged = True  # type: ignore[attr-defined]  # as Django notes that the log has its line
     return response
 
@@ -174,6 +184,10 @@ class RedisOutage(MiddlewareMixin):
         if not isinstance(exception, RedisError):
             return None
         log.error("Redis does not answer, so %s cannot: %s", request.path, exception)
+        if request.path.startswith("/api/"):
+            response = problem_response(problem(503, REDIS_DOWN))
+            response.outcome_is_unknown = True  # type: ignore[attr-defined]
+            return response
         with override(language_of_visitor(request)):
             return render(request, "crowd/message.html", REDIS_OUTAGE_WORDS, status=503)
 

@@ -117,6 +117,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "csp.middleware.CSPMiddleware",
+    "turnwise.project.rest.guard.RateLimitHeaders",
     "turnwise.project.middleware.WaitForPostgreSQL",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -190,7 +191,7 @@ CACHES = {
         },
     }
 }
-API_RATE = os.environ.get("TURNWISE_API_RATE", "1200/m")  # requests that a token may send
+API_RATE = os.environ.get("TURNWISE_API_RATE", "1200/m")  # requests of a token, or of an address without one
 RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
 CHANNEL_LAYERS = {
     "default": {"BACKEND": "turnwise.live.layer.RedisPubSubLayer", "CONFIG": {"address": REDIS_URL}}

@@ -11,14 +11,13 @@ from pydantic import StringConstraints
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_often
 from turnwise.live.http_responses import answers
-from turnwise.questions.queries import readable
 from turnwise.studies import services
 from turnwise.studies.ask_rules import in_order
-from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.facets import facets_of, set_facets
 from turnwise.studies.models import Share, Study
 from turnwise.studies.presets import PRESETS, Preset
 from turnwise.studies.queries import owned_studies_of, studies_of
+from turnwise.studies.rest.asks import AskSchema, ask_schemas, ask_specs
 from turnwise.studies.rest.calls import StudyOut, Targets, study_out, targets_of
 from turnwise.studies.tasks import StudyTask, tasks
 
@@ -90,45 +89,20 @@ def change_bots(request: AuthenticatedHttpRequest, code: str, sent: Body[Targets
     return study_out(study)
 
 
-class AskSchema(Schema, extra="forbid"):
-    """An ask of a study."""
-
-    question_set: str = Field(description="Key of the questions.", max_length=60)
-    about: About = Field(description="Subject of the questions.")
-    moment: Moment | Literal[""] = Field("", description="When it is asked; empty for readers.")
-    required: bool = True
-
-
 @router.get("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404))
 def asks(request: AuthenticatedHttpRequest, code: str) -> list[AskSchema]:
     """List the asks of the study in order; its report begins with the first."""
-    return _ask_schemas(_study(request, code))
+    return ask_schemas(_study(request, code))
 
 
 @router.put("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404, has_body=True))
 def change_asks(request: AuthenticatedHttpRequest, code: str, sent: Body[list[AskSchema]]) -> list[AskSchema]:
     """Replace the asks of a draft; removing an ask also removes its items from the queue."""
     study = _study(request, code)
-    for each in sent:
-        if not readable(request.user, each.question_set):
-            raise HttpError(422, f"There is no question set “{each.question_set}” that you can use.")
-    wanted = [AskSpec(ask.question_set, ask.about, ask.moment or None, ask.required) for ask in sent]
     try:
-        return _ask_schemas(services.ask(study.pk, wanted))
+        return ask_schemas(services.ask(study.pk, ask_specs(request.user, sent)))
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
-
-
-def _ask_schemas(study: Study) -> list[AskSchema]:
-    return [
-        AskSchema(
-            question_set=ask.question_set,
-            about=About(ask.about),
-            moment=Moment(ask.moment) if ask.moment else "",
-            required=ask.required,
-        )
-        for ask in study.asks.all()
-    ]
 
 
 def _study(request: AuthenticatedHttpRequest, code: str) -> Study:

@@ -34,7 +34,8 @@ _HEADERS = {
         "schema": {"type": "string"},
     },
     "RateLimit-Policy": {
-        "description": 'Requests that a token may send in so many seconds: `"token";q=1200;w=60`.',
+        "description": "Most requests of a token, or of an address without one, and in how many seconds: "
+        '`"token";q=1200;w=60`.',
         "schema": {"type": "string"},
     },
 }
@@ -68,8 +69,7 @@ def _complete(details: dict[str, Any], method: str, scope: Scope) -> None:
     for status, response in responses.items():
         if int(status) >= 400:
             response["content"] = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}
-        if int(status) != 401:
-            response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS}
+        response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS}
     if method == "POST":
         details["parameters"] = [*details.get("parameters", ()), IDEMPOTENCY_KEY]
 
@@ -81,7 +81,19 @@ def known_paths(api: NinjaAPI) -> list[str]:
 
 def operation_at(api: NinjaAPI, route: str, method: str) -> Operation:
     """Operation of a request, by the route that Django resolved, such as api/studies/<slug:code>."""
-    return operations(api)[("/" + re.sub(r"<(?:[^>:]+:)?([^>]+)>", r"{\1}", route), method)]
+    return operations(api)[(path_of(route), method)]
+
+
+def path_of(route: str) -> str:
+    """Path of a route as in the description, such as /api/studies/{code}."""
+    return "/" + re.sub(r"<(?:[^>:]+:)?([^>]+)>", r"{\1}", route)
+
+
+def lists_above(api: NinjaAPI, path: str) -> list[str]:
+    """Paths of the calls that list what a path such as /api/bots/{name}/audits/{pk} names, in order."""
+    parts = path.split("/")
+    above = ["/".join(parts[:number]) for number, part in enumerate(parts) if part.startswith("{")]
+    return [each for each in above if (each, "GET") in operations(api)]
 
 
 @cache

@@ -18,6 +18,7 @@ from turnwise.bots.search import bots_named
 from turnwise.live.cursors import NEXT, Cursor, Limit, Since, page, page_of
 from turnwise.live.http_responses import answers
 from turnwise.studies import services
+from turnwise.studies.asks import AskSpec
 from turnwise.studies.models import LONGEST_TAG, MOST_WANTED, Study
 from turnwise.studies.presets import PRESETS, preset_named
 from turnwise.studies.queries import (
@@ -27,6 +28,7 @@ from turnwise.studies.queries import (
     search_studies,
     studies_of,
 )
+from turnwise.studies.rest.asks import AskSchema, ask_specs
 from turnwise.studies.rest.study_fields import StudyFields, save, settings_of
 from turnwise.studies.tasks import task_of, tasks
 
@@ -44,6 +46,9 @@ class StudyIn(StudyFields):
     task: str = Field("", description="Of an own design: what workers do. Empty: they talk with chatbots.")
     languages: list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,10}$")]] = Field(
         ["en"], min_length=1, max_length=10
+    )
+    asks: list[AskSchema] | None = Field(
+        None, min_length=1, description="What it asks; null: as in the preset, which GET /api/presets lists."
     )
     bots: Targets = Field({}, description="By name of a bot, how many conversations with it are wanted.")
 
@@ -143,10 +148,11 @@ def _summaries(rows: Sequence[Study]) -> list[StudySummaryOut]:
 @router.post("/studies", response=answers(StudyOut, status=201, has_body=True))
 def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
     """Create a draft from a preset, with any fields of its page; add its items on its page."""
-    study, asks = _new(sent)
-    fields = sent.model_dump(exclude_unset=True, exclude={"preset", "task", "bots"})
-    fields |= {"title": sent.title, "languages": sent.languages}
     owner = request.user
+    study, asks = _new(sent)
+    asks = ask_specs(owner, sent.asks, "asks.") if sent.asks else asks
+    fields = sent.model_dump(exclude_unset=True, exclude={"preset", "task", "bots", "asks"})
+    fields |= {"title": sent.title, "languages": sent.languages}
     with transaction.atomic():
         study = save(study, fields, by=owner, targets={}, asks=asks)
         try:
@@ -156,8 +162,8 @@ def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
     return Status(201, study_out(study))
 
 
-def _new(sent: StudyIn) -> tuple[Study, Any]:
-    """Build an unsaved study of the preset, with the preset's asks."""
+def _new(sent: StudyIn) -> tuple[Study, tuple[AskSpec, ...] | None]:
+    """Build an unsaved study of the preset, with the preset's asks; None: those of its task."""
     preset = preset_named(sent.preset)
     if preset is None:
         known = ", ".join(each.key for each in PRESETS)
