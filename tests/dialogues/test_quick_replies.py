@@ -170,7 +170,11 @@ async def frames_of(tab: Tab, *, is_timed: bool) -> list[dict[str, Any]]:
 
 
 def comparable(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The frames without the keys that a page makes up for its messages, and without the time left."""
+    """The frames without the keys that a page makes up for its messages, and without the time left.
+
+    The first study's bot may still be loading on a busy machine, which its worker is told.
+    """
+    frames = [frame for frame in frames if frame["type"] != "bot_starting"]
     for frame in frames:
         for clock in frame.get("clocks", ()):
             clock["left"] = clock["left"] > 0

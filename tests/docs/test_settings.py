@@ -4,7 +4,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # Not ours: which settings Django reads, where Python looks for modules, what torchrun tells its processes.
 FOREIGN = {"DJANGO_SETTINGS_MODULE", "PYTHONPATH", "WORLD_SIZE", "LOCAL_RANK"}
-READ = re.compile(r'(?:environ\.get\(|environ\[|_flag\(|_number\(|limit_from_environment\()"([A-Z_]+)"')
+READ = re.compile(r'(?:environ\.get\(|environ\[|_flag\(|_number\(|_file\(|limit_from_environment\()"([A-Z_]+)"')
 
 
 def test_settings_page_names_exactly_the_variables_that_the_code_reads() -> None:

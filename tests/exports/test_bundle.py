@@ -70,6 +70,20 @@ def full(make_study: MakeStudy, rex: User) -> Study:
     return study
 
 
+FULL: list[bytes] = []
+
+
+@pytest.fixture
+def full_bundle(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The bundle of `full`, made once for all tests that need no database beside it."""
+    if not FULL:
+        path = request.getfixturevalue("bundle_of")(request.getfixturevalue("full"))
+        FULL.append(path.read_bytes())
+    path = tmp_path / "bundle.zip"
+    path.write_bytes(FULL[0])
+    return path
+
+
 def command_line(*arguments: str) -> "subprocess.CompletedProcess[str]":
     """`python -m evaluation …` where no platform can be imported."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
@@ -162,14 +176,14 @@ def test_the_paragraph_says_which_labels_have_no_known_time(
     assert "labels were given" not in method(study, figures(computed(study))).text
 
 
-def test_a_changed_label_is_detected(full: Study, bundle_of: MakeBundle) -> None:
+def test_a_changed_label_is_detected(full_bundle: Path) -> None:
     def other(lines: str) -> str:
         first, rest = lines.split("\n", 1)
         label = json.loads(first)
         label["specific"] = not label["specific"]
         return json.dumps(label) + "\n" + rest
 
-    done = command_line("recompute", str(rewritten(bundle_of(full), "data/labels.jsonl", other)))
+    done = command_line("recompute", str(rewritten(full_bundle, "data/labels.jsonl", other)))
 
     assert done.returncode == 1
     answer = json.loads(done.stdout)
@@ -177,13 +191,13 @@ def test_a_changed_label_is_detected(full: Study, bundle_of: MakeBundle) -> None
     assert any(re.fullmatch(r"bots\[.\]\.cells\[1\]\.value", each["where"]) for each in answer["differences"])
 
 
-def test_a_changed_figure_of_the_report_is_detected(full: Study, bundle_of: MakeBundle) -> None:
+def test_a_changed_figure_of_the_report_is_detected(full_bundle: Path) -> None:
     def other(text: str) -> str:
         report = json.loads(text)
         report["bots"][0]["cells"][2]["low"] += 1e-13
         return json.dumps(report)
 
-    found = recompute(rewritten(bundle_of(full), "report.json", other))
+    found = recompute(rewritten(full_bundle, "report.json", other))
 
     assert [each.where for each in found.differences] == ["bots[0].cells[2].low"]
     assert found.changed_files == ["report.json"]
@@ -212,8 +226,8 @@ def restated(bundle: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     return rewritten(before, "datapackage.json", listed)
 
 
-def test_figures_missing_in_an_older_bundle_are_no_contradiction(full: Study, bundle_of: MakeBundle) -> None:
-    path = bundle_of(full)
+def test_figures_missing_in_an_older_bundle_are_no_contradiction(full_bundle: Path) -> None:
+    path = full_bundle
     days = {"first_day", "last_day", "undated"}
 
     def as_before(report: dict[str, Any]) -> None:
@@ -230,10 +244,8 @@ def test_figures_missing_in_an_older_bundle_are_no_contradiction(full: Study, bu
     assert answer["not_computed"] == {}
 
 
-def test_a_figure_that_only_the_bundle_has_is_listed_as_unconfirmed(
-    full: Study, bundle_of: MakeBundle
-) -> None:
-    path = restated(bundle_of(full), lambda report: report["raters"].update(mood={"mean": 4.5}))
+def test_a_figure_that_only_the_bundle_has_is_listed_as_unconfirmed(full_bundle: Path) -> None:
+    path = restated(full_bundle, lambda report: report["raters"].update(mood={"mean": 4.5}))
 
     done = command_line("recompute", str(path))
 
@@ -301,9 +313,9 @@ def test_another_question_set_is_recomputed_from_its_own_columns(
     ],
 )
 def test_an_unreadable_bundle_names_the_place(
-    full: Study, bundle_of: MakeBundle, name: str, change: Callable[[str], str], said: str
+    full_bundle: Path, name: str, change: Callable[[str], str], said: str
 ) -> None:
-    done = command_line("recompute", str(rewritten(bundle_of(full), name, change)))
+    done = command_line("recompute", str(rewritten(full_bundle, name, change)))
 
     assert done.returncode == 2
     assert said in done.stderr
@@ -322,8 +334,8 @@ def test_a_file_that_is_no_bundle_is_refused(tmp_path: Path) -> None:
 # --- what is in it -----------------------------------------------------------------------------------
 
 
-def test_the_three_formats_hold_the_same_rows(full: Study, bundle_of: MakeBundle) -> None:
-    with zipfile.ZipFile(bundle_of(full)) as archive:
+def test_the_three_formats_hold_the_same_rows(full_bundle: Path) -> None:
+    with zipfile.ZipFile(full_bundle) as archive:
         for table in tables([QUESTION_SETS["ssa"]]):
             lines = [json.loads(line) for line in archive.read(f"data/{table.name}.jsonl").splitlines()]
             cells = list(csv.reader(io.StringIO(archive.read(f"data/{table.name}.csv").decode())))
@@ -351,8 +363,8 @@ def as_line(value: object) -> object:
     return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if isinstance(value, datetime) else value
 
 
-def test_the_list_of_files_is_complete_and_right(full: Study, bundle_of: MakeBundle) -> None:
-    path = bundle_of(full)
+def test_the_list_of_files_is_complete_and_right(full_bundle: Path) -> None:
+    path = full_bundle
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
         package = json.loads(archive.read("datapackage.json"))

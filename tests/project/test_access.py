@@ -114,7 +114,7 @@ RULES = {
     "questions:share": OWNER,
     "studies:new": SIGNED_IN,
     "studies:outlook": SIGNED_IN,
-    "studies:home": PUBLIC,
+    "front_door": PUBLIC,
     "studies": OWNER,
     "trash": SIGNED_IN,
     "trash:put_back": OWNER,  # whose it was

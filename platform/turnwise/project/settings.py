@@ -6,6 +6,7 @@ meaning in docs/settings.md (a test compares the two).
 
 import json
 import os
+from pathlib import Path
 
 import dj_database_url
 from csp.constants import NONE, SELF
@@ -30,6 +31,13 @@ def _number(name: str, default: float) -> float:
         raise SystemExit(
             f"{name}={value!r} is not a number. Write it like {default:g}, or unset it."
         ) from None
+
+
+def _file(name: str) -> Path | None:
+    value = os.environ.get(name, "").strip()
+    if value and not Path(value).is_file():
+        raise SystemExit(f"{name}={value!r} is not a file. Give the path of one, or unset it.")
+    return Path(value).resolve() if value else None
 
 
 VAR = data_folder()
@@ -103,6 +111,7 @@ INSTALLED_APPS = [
     "turnwise.rehearsals",
     "turnwise.tasks",
     "turnwise.workspace",
+    "turnwise.front_door",
     "turnwise.project",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -265,6 +274,13 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 5},
     },
 }
+
+# --- the first page ----------------------------------------------------------------------------
+INSTALLATION_NAME = os.environ.get("TURNWISE_NAME", "").strip()[:80]
+LOGO = _file("TURNWISE_LOGO")
+IMPRINT = _file("TURNWISE_IMPRINT")
+PRIVACY_NOTICE = _file("TURNWISE_PRIVACY_NOTICE")
+DEMO_BOT = os.environ.get("TURNWISE_DEMO_BOT", "").strip()
 
 # --- pages -------------------------------------------------------------------------------------
 STATIC_URL = "static/"

@@ -17,6 +17,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", api.urls),
     re_path(r"^api/[\s\S]*", nothing_there, name="api_elsewhere"),
+    path("", include("turnwise.front_door.urls")),
     path("", include("turnwise.accounts.urls")),
     path("", include("turnwise.manual.urls")),
     path("", include("turnwise.bots.urls")),

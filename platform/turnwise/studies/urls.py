@@ -4,7 +4,6 @@ from turnwise.studies import views
 
 app_name = "studies"
 urlpatterns = [
-    path("", views.home, name="home"),
     path("studies/new/", views.new, name="new"),
     path("studies/outlook/", views.outlook, name="outlook"),
     path("studies/<int:pk>/edit/", views.edit, name="edit"),

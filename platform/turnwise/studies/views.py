@@ -24,10 +24,6 @@ from turnwise.studies.queries import owned_studies_of, studies_of
 from turnwise.studies.tasks import EditingPage, task_named, task_of, tasks
 
 
-def home(request: HttpRequest) -> HttpResponse:
-    return redirect("workspace:home" if request.user.is_authenticated else "accounts:sign_in")
-
-
 @login_required
 def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Create a study; the address names its preset or its task."""

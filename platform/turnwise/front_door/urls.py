@@ -1,0 +1,12 @@
+from django.urls import path
+
+from turnwise.front_door import views
+
+app_name = "front_door"
+urlpatterns = [
+    path("", views.front_page, name="front_page"),
+    path("demo/reply/", views.demo_reply, name="demo_reply"),
+    path("logo", views.logo, name="logo"),
+    path("imprint/", views.imprint, name="imprint"),
+    path("privacy-notice/", views.privacy_notice, name="privacy_notice"),
+]

@@ -1,0 +1,99 @@
+import json
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.request import RawPostDataException
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from chatbots.errors import ChatbotError
+from evaluation.questions import QUESTION_SETS
+from turnwise.accounts.limits import TooManyAtOnceError, too_often
+from turnwise.bots.trial import UnusableError
+from turnwise.front_door import demo, installation
+from turnwise.live.markdown import as_html
+
+JUDGED_BY = "ssa"
+"""Question set of the demo conversation."""
+
+
+@never_cache  # it has a form with a token
+@require_safe
+def front_page(request: HttpRequest) -> HttpResponse:
+    """Say what this installation is to people who are not signed in; others go on to Home."""
+    if request.user.is_authenticated:
+        return redirect("workspace:home")
+    asked = QUESTION_SETS[JUDGED_BY].questions
+    context = {
+        "installation": installation.describe(),
+        "form": AuthenticationForm(request),
+        "demo_bot": demo.demo_bot(),
+        "most_messages": demo.MOST_MESSAGES,
+        "max_chars": demo.LONGEST_MESSAGE,
+        "questions": [{"key": each.key, "wording": each.wording} for each in asked],
+    }
+    return render(request, "front_door/front_page.html", context)
+
+
+@require_POST
+def demo_reply(request: HttpRequest) -> JsonResponse:
+    """Get one reply in the demo conversation; nothing is stored."""
+    bot = demo.demo_bot()
+    if bot is None:
+        return JsonResponse({"error": _("This installation has no demo conversation.")}, status=404)
+    if too_often(request, "demo", rate=demo.RATE):
+        return JsonResponse(
+            {"error": _("There were many messages from your network. Wait a minute.")}, status=429
+        )
+    try:
+        return JsonResponse({"text": demo.reply(bot, demo.context_of(_json(request)))})
+    except TooManyAtOnceError:
+        return JsonResponse(
+            {"error": _("Others are trying the demo just now. Wait a few seconds.")}, status=429
+        )
+    except UnusableError as error:
+        return JsonResponse({"error": str(error)}, status=422)
+    except ChatbotError:
+        # Its words may name hosts and settings, which are not for everybody.
+        return JsonResponse({"error": _("The chatbot did not answer. Send it again.")}, status=503)
+
+
+def _json(request: HttpRequest) -> Any:
+    try:
+        return json.loads(request.body)
+    except (ValueError, RecursionError, RawPostDataException):
+        raise UnusableError(_("The request is not JSON.")) from None
+
+
+@require_safe
+def logo(request: HttpRequest) -> FileResponse:
+    """The installation's logo."""
+    path = installation.logo_file()
+    if path is None:
+        raise Http404("This installation has no logo of its own. Set TURNWISE_LOGO.")
+    response = FileResponse(path.open("rb"), content_type=installation.LOGO_TYPES[path.suffix.lower()])
+    response["Cache-Control"] = "public, max-age=3600"
+    return response
+
+
+@require_safe
+def imprint(request: HttpRequest) -> HttpResponse:
+    return _notice(request, settings.IMPRINT, gettext_lazy("Imprint"))
+
+
+@require_safe
+def privacy_notice(request: HttpRequest) -> HttpResponse:
+    return _notice(request, settings.PRIVACY_NOTICE, gettext_lazy("Privacy"))
+
+
+def _notice(request: HttpRequest, file: Path | None, title: Any) -> HttpResponse:
+    if file is None:
+        raise Http404("This installation has no such text. Set its file: docs/settings.md.")
+    context = {"title": title, "text": as_html(installation.text_of(file))}
+    return render(request, "front_door/notice.html", context)
