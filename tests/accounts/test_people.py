@@ -135,14 +135,15 @@ def test_actions_are_recorded_and_found(ada: User, rex: User, sign_in: SignIn, m
     assert [who for who, _ in everything] == ["ada", "rex", "rex", "rex"]
     assert [what for _, what in everything][0::2] == ["added a person", "changed the tags of a study"]
     assert everything[3][1] == "opened or closed a study"
-    assert everything[1][1].startswith("api-1: ")
+    assert everything[1][1] == "registered a bot"
+    assert "by the token “his”" in admin.get(AUDIT_LOG).content.decode()
     of_study = admin.get(AUDIT_LOG, {"about": f"/studies/{study.pk}/", "name": "rex"}).content.decode()
     assert len(recorded_actions(of_study)) == 2
     assert "Nothing matches." in admin.get(AUDIT_LOG, {"name": "nobody"}).content.decode()
 
 
 def test_entries_stay_when_the_user_is_deleted(ada: User, rex: User, sign_in: SignIn) -> None:
-    sign_in(rex).post("/tokens/", {"title": "Mine"})
+    sign_in(rex).post("/tokens/", {"title": "Mine", "scopes": ["read"], "days": "90"})
     event = Event.objects.get()
     rex.delete()
 

@@ -209,7 +209,7 @@ def test_the_api_begins_an_audit_tells_how_far_it_is_and_what_it_found(
     status, begun = call(rex, "POST", "")
     assert (status, begun["state"], begun["shares"]) == (201, "queued", [])
     status, again = call(rex, "POST", "")
-    assert (status, str(again["error"])[:21]) == (409, "An audit of Scripty i")
+    assert (status, str(again["detail"])[:21]) == (409, "An audit of Scripty i")
     assert call(mallory, "POST", "")[0] == call(mallory, "GET", f"/{begun['id']}")[0] == 404
     while ask_slice(int(str(begun["id"]))):
         pass

@@ -108,7 +108,7 @@ def test_no_call_of_the_api_does_either(secret: Bot, mallory: User) -> None:
         assert client.get(f"/api/bots/prototype{path}").status_code == 404
     answer = client.post("/api/bots/prototype/reply", {"turns": ["Hi"]}, content_type="application/json")
     assert answer.status_code == 404
-    assert answer.json()["error"].startswith("There is no such thing")
+    assert answer.json()["detail"].startswith("There is no such thing")
 
 
 def test_nobody_can_choose_a_bot_that_they_may_not_see(secret: Bot, mallory: User, rex: User) -> None:
@@ -212,4 +212,4 @@ def test_the_api_registers_and_shares(rex: User, mallory: User) -> None:
     assert (made["owner"], made["open_to_all"], made["shared_with"]) == ("rex", False, ["mallory"])
     assert (opened["open_to_all"], opened["shared_with"]) == (True, ["mallory"])
     assert wrong.status_code == 422
-    assert "nobody" in wrong.json()["error"]
+    assert "nobody" in wrong.json()["detail"]

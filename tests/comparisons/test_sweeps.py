@@ -340,8 +340,8 @@ def test_programs_begin_read_stop_and_continue_a_sweep(
     assert all(pair["log_likelihood_per_token"] < 0 for pair in read["cells"])
     assert [each["id"] for each in client.get("/api/bots/meena/sweeps").json()] == [begun["id"]]
 
-    assert "does not sample and rank" in str(post("eliza/sweeps", wanted)[1]["error"])
-    assert "There is no context set 0" in str(post("meena/sweeps", wanted | {"context_set": 0})[1]["error"])
+    assert "does not sample and rank" in str(post("eliza/sweeps", wanted)[1]["detail"])
+    assert "There is no context set 0" in str(post("meena/sweeps", wanted | {"context_set": 0})[1]["detail"])
     Bot.objects.update(open_to_all=True)
     other = Client(headers={"Authorization": f"Bearer {credentials.create_token(mallory, 'sweeps')}"})
     assert other.get(f"/api/bots/{of_it}").status_code == 404

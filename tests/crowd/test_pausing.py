@@ -137,7 +137,7 @@ def test_by_the_api(study: Study, rex: User, mallory: User) -> None:
     paused = without_body.generic("POST", f"/api/studies/{study.code}/pause").json()
     assert (paused["state"], paused["held"]) == ("paused", False)
     wrong = call(rex, "PUT", "asks", [{"question_set": "ssa", "about": "dialogue", "moment": "end"}]).json()
-    assert {each["field"] for each in wrong["problems"]} == {"0.moment"}
+    assert {each["field"] for each in wrong["errors"]} == {"0.moment"}
     nothing = without_body.generic("PUT", f"/api/studies/{study.code}/message").json()
-    assert [each["field"] for each in nothing["problems"]] == ["body"]
-    assert "The code of a study is in its link" in call(mallory, "GET", "running").json()["error"]
+    assert [each["field"] for each in nothing["errors"]] == ["body"]
+    assert "The code of a study is in its link" in call(mallory, "GET", "running").json()["detail"]

@@ -429,7 +429,7 @@ def test_the_api_adds_pairs_by_the_same_rules(
 
     assert post(mallory)[0] == 404
     status, said = post(rex, runs=[*runs, 10**9])
-    assert (status, f"There is no run {10**9}" in said["error"]) == (422, True)
+    assert (status, f"There is no run {10**9}" in said["detail"]) == (422, True)
     assert post(rex, least_words="many")[0] == 422
     assert post(rex, runs=runs[:1])[0] == 422
     assert not study.items.exists()

@@ -108,5 +108,5 @@ def test_the_api_takes_systems_out_and_puts_them_back(
     told = call(rex, "put", f"{address}/removed", ["Beta"]).json()
     assert [(each["items"], each["removed"]) for each in told] == [(3, 0), (0, 2)]
     wrong = call(rex, "put", f"{address}/removed", ["Gamma"])
-    assert (wrong.status_code, "no items of “Gamma”" in wrong.json()["error"]) == (422, True)
+    assert (wrong.status_code, "no items of “Gamma”" in wrong.json()["detail"]) == (422, True)
     assert call(mallory, "put", f"{address}/removed", []).status_code == 404

@@ -5,21 +5,27 @@ from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from django.utils import timezone
+from hypothesis import HealthCheck, Phase, given, seed
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from pytest_django.fixtures import Settings
 from schemathesis import APIOperation, Case, GenerationMode, checks
 from schemathesis.specs.openapi import checks as openapi
 
-from tests.conftest import MakeContexts, MakePairs, MakeStudy
+from tests.conftest import MakeContexts, MakePairs, MakeStudy, enter
 from tests.questions.conftest import TONE
 from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.audits import services as audits
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
+from turnwise.exports import bundle_jobs
 from turnwise.project.wsgi import application
 from turnwise.questions.services import create_set
 from turnwise.responses.models import Sweep
+from turnwise.studies.models import Bundle, Study
+from turnwise.transcripts import relaying
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Operation = APIOperation[Any, Any, Any, Any]
@@ -44,6 +50,13 @@ def named(
     audit = audits.start(bot, by=rex)
     sweep = Sweep.objects.create(bot=bot, context_version=make_contexts(1), owner=rex, seed=1)
     with_queue = make_pairs().code
+    taking_part = enter(study)
+    rehearsed = make_study({"rehearsed": 1})
+    copy = make_study({"simulated": 1}, title="Rehearsal")
+    Study.objects.filter(pk=copy.pk).update(rehearsal_of=rehearsed)
+    bundle = bundle_jobs.request_bundle(study, by=rex)[0]
+    Bundle.objects.filter(pk=bundle.pk).update(made_at=timezone.now(), begun_at=timezone.now())
+    deleted = relaying.discard(relaying.begin(study, system="Gone", by=rex).pk, by=rex)
     yield {
         "pk": str(audit.pk),
         "sweep": str(sweep.pk),
@@ -51,6 +64,10 @@ def named(
         "/pairs": with_queue,
         "/queue": with_queue,
         "/removed": with_queue,
+        "/rehearsal": rehearsed.code,
+        "/undo": str(deleted.pk),
+        "worker": taking_part.pseudonym,
+        "table": "turns",
         "key": asked.key,
         "bots": bot.name,
         "question-sets": asked.own_set.name,
@@ -59,11 +76,12 @@ def named(
     resident_bots.close()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_the_api_answers_as_it_describes_itself(
-    mode: GenerationMode, named: dict[str, str], rex: User
+    mode: GenerationMode, named: dict[str, str], rex: User, settings: Settings
 ) -> None:
+    settings.API_RATE = "1000000/m"  # else the last operations only say that there are too many requests
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", application)
     token = credentials.create_token(rex, "walk")
 
@@ -79,7 +97,7 @@ def _statuses(operation: Operation, mode: GenerationMode, named: dict[str, str],
     statuses = set()
 
     @seed(1)
-    @settings(
+    @hypothesis_settings(
         max_examples=CALLS, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
     @given(operation.as_strategy(generation_mode=mode), st.booleans())

@@ -65,7 +65,7 @@ def test_a_form_of_staff_is_not_sent_twice_and_they_read_what_to_check(rex: User
     assert answer.status_code == told.status_code == 503
     assert "check whether the change is there" in " ".join(answer.content.decode().split())
     assert "Refresh" not in answer
-    assert "Check whether the change is there" in told.json()["error"]
+    assert "Check whether the change is there" in told.json()["detail"]
 
 
 def test_a_page_that_loses_its_session_every_time_is_given_up(client: Client, study: Study) -> None:

@@ -58,11 +58,10 @@ def test_what_cannot_be_is_refused_with_field_and_cure(rex: User, call: Call) ->
     answer = call(rex, "POST", "/question-sets", twice)
 
     assert answer.status_code == 422
-    assert answer.json()["problems"] == [
+    assert answer.json()["errors"] == [
         {
             "field": "questions[1].key",
-            "problem": "“polite” is declared twice.",
-            "cure": "Give each question a key of its own.",
+            "detail": "“polite” is declared twice. Give each question a key of its own.",
         }
     ]
     assert call(rex, "POST", "/question-sets", [1]).status_code == 422
@@ -107,6 +106,6 @@ def test_a_private_set_is_nobody_elses_to_read_or_change(rex: User, mallory: Use
         ("POST", "/question-sets/tone/versions", TONE),
     ):
         answer = call(mallory, method, path, body)
-        assert (answer.status_code, "GET /api/question-sets" in answer.json()["error"]) == (404, True)
+        assert (answer.status_code, "GET /api/question-sets" in answer.json()["detail"]) == (404, True)
     assert "tone" not in [each["name"] for each in call(mallory, "GET", "/question-sets").json()]
     assert SetVersion.objects.count() == 1

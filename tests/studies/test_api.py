@@ -29,7 +29,10 @@ def called(user: User, method: str, address: str, body: object = None) -> Any:
 def test_the_api_describes_a_study_with_its_bots(make_study: MakeStudy, rex: User, mallory: User) -> None:
     study = make_study({"ann": 3, "bob": 4})
 
-    assert called(rex, "GET", f"/{study.code}").json() == {
+    found = called(rex, "GET", f"/{study.code}").json()
+    assert (found.pop("entry"), found.pop("archived")) == (f"/s/{study.code}/", False)
+    assert found.pop("settings")["title"] == "Small talk"
+    assert found == {
         "code": study.code,
         "title": "Small talk",
         "task": "conversation",
@@ -113,5 +116,5 @@ def test_invalid_bots_are_named_and_no_study_is_created(
     answer = called(rex, "POST", "", {"title": "X"} | sent)
 
     assert answer.status_code == 422
-    assert said in answer.json()["error"]
+    assert said in answer.json()["detail"]
     assert Study.objects.count() == 1

@@ -175,16 +175,14 @@ def called(user: User, method: str, address: str, body: object = None) -> Any:
 def test_the_api_creates_a_draft_of_each_preset(rex: User, sign_in: SignIn, preset: Preset) -> None:
     listed = {each["key"]: each for each in called(rex, "GET", "/api/presets").json()}
     assert listed[preset.key]["title"] == preset.title
-    assert [each["question_set"] for each in listed[preset.key]["asks"]] == [
-        each.question_set for each in preset.asks
-    ]
-
     made = called(rex, "POST", "/api/studies", {"title": "By API", "preset": preset.key})
 
     assert made.status_code == 201, made.content
     study = Study.objects.get(code=made.json()["code"])
     assert (study.protocol, study.state, study.owner) == (preset.protocol, "draft", rex)
     assert [ask.declared for ask in study.asks.all()] == list(preset.asks or [UNDER_EACH_REPLY])
+    asked = called(rex, "GET", f"/api/studies/{study.code}/asks").json()
+    assert listed[preset.key]["asks"] == listed[preset.key]["tasks"][study.task] == asked
     browser = sign_in(rex)
     for page in ("", "edit/", "opening/"):
         assert browser.get(f"/studies/{study.pk}/{page}").status_code == 200
@@ -248,6 +246,8 @@ def test_the_api_creates_a_custom_design_of_each_task(rex: User, sign_in: SignIn
     assert made.status_code == 201, made.content
     study = Study.objects.get(code=made.json()["code"])
     assert (study.protocol, study.task) == ("", task)
+    (empty,) = (each for each in called(rex, "GET", "/api/presets").json() if each["key"] == "empty")
+    assert empty["tasks"][task] == called(rex, "GET", f"/api/studies/{study.code}/asks").json()
     browser = sign_in(rex)
     for page in ("", "edit/", "opening/"):
         assert browser.get(f"/studies/{study.pk}/{page}").status_code == 200
@@ -268,5 +268,5 @@ def test_the_api_names_the_valid_choices(rex: User, sent: dict[str, object], sai
     answer = called(rex, "POST", "/api/studies", {"title": "X"} | sent)
 
     assert answer.status_code == 422
-    assert said in answer.json()["error"]
+    assert said in answer.json()["detail"]
     assert not Study.objects.exists()

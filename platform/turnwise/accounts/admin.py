@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
-from turnwise.accounts.models import ApiToken, Colleague, Event, User
+from turnwise.accounts.models import ApiToken, Colleague, Event, RepeatableRequest, User
 
 
 class NeverWritten:
@@ -41,11 +41,16 @@ admin.site.register(User, UserAdmin)
 class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
     """Tokens can be revoked here, not created: only their owner may see a token."""
 
-    list_display = ("title", "owner", "created_at", "used_at")
+    list_display = ("title", "owner", "scopes", "created_at", "expires_at", "used_at", "revoked_at")
     readonly_fields = ("owner", "created_at", "used_at")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+
+@admin.register(RepeatableRequest)
+class RepeatableRequestAdmin(ViewOnly, admin.ModelAdmin[RepeatableRequest]):
+    list_display = ("key", "token", "status", "created_at")
 
 
 @admin.register(Colleague)
@@ -55,4 +60,4 @@ class ColleagueAdmin(ViewOnly, admin.ModelAdmin[Colleague]):
 
 @admin.register(Event)
 class EventAdmin(ViewOnly, admin.ModelAdmin[Event]):
-    list_display = ("at", "name", "action", "path")
+    list_display = ("at", "name", "token", "action", "path")

@@ -18,7 +18,9 @@ log = logging.getLogger(__name__)
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Previews and trials, which change nothing that others see.
-LEFT_OUT = frozenset({"bots:try_reply", "api-1:reply", "studies:opening", "questions:preview"})
+LEFT_OUT = frozenset(
+    {"bots:try_reply", "api-1:reply", "api-1:greet_bots", "studies:opening", "questions:preview"}
+)
 # Django's own views: only a redirect shows success, as an invalid form is answered with 200.
 DONE_ONCE_IT_LEADS_ON = frozenset({"accounts:password", "accounts:sign_in"})
 
@@ -30,13 +32,14 @@ class AuditLogMiddleware(MiddlewareMixin):
         match = request.resolver_match
         if request.method in READING or response.status_code >= 400 or match is None:
             return response
-        if match.view_name in LEFT_OUT or (
-            response.status_code < 300 and match.view_name in DONE_ONCE_IT_LEADS_ON
-        ):
+        if getattr(request, "changes_nothing", False):
+            return response
+        action = str(getattr(request, "api_operation", match.view_name))  # of several at one address
+        if action in LEFT_OUT or (response.status_code < 300 and match.view_name in DONE_ONCE_IT_LEADS_ON):
             return response
         person = _signed_in_user(request)
         if person is not None:
-            _record(person, match.view_name, request.path)
+            _record(person, action, request.path, _token_title(request))
         return response
 
 
@@ -48,7 +51,13 @@ def _signed_in_user(request: HttpRequest) -> User | None:
     return None
 
 
-def _record(person: User, action: str, path: str) -> None:
+def _token_title(request: HttpRequest) -> str:
+    """Title of the token with which a program sent the request; empty for a browser."""
+    token = getattr(request, "api_token", None)
+    return token.title if token else ""
+
+
+def _record(person: User, action: str, path: str, token: str) -> None:
     """Add an entry. If that fails, the change itself stays."""
     try:
         with transaction.atomic():
@@ -58,6 +67,7 @@ def _record(person: User, action: str, path: str) -> None:
                 name=person.get_username(),
                 action=action,
                 path=path[:500],
+                token=token,
             )
     except Error:
         log.exception("%s did %s at %s, which could not be noted.", person, action, path)

@@ -7,7 +7,8 @@ before, other people's wrong attempts do not lock them out.
 import hashlib
 import secrets
 import unicodedata
-from datetime import timedelta
+from collections.abc import Collection
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core import signing
@@ -18,7 +19,7 @@ from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
-from turnwise.accounts.models import ApiToken, User
+from turnwise.accounts.models import ApiToken, Scope, User
 
 
 class DistinctCharactersValidator:
@@ -93,28 +94,48 @@ PREFIX = "turnwise_"
 _MINUTE = timedelta(minutes=1)
 
 
-def create_token(owner: User, title: str) -> str:
-    """Create a token of this user, of which only a hash is stored."""
+def create_token(
+    owner: User,
+    title: str,
+    *,
+    scopes: Collection[str] | None = None,
+    expires_at: datetime | None = None,
+) -> str:
+    """Create a token of this user, of which only a hash is stored.
+
+    Args:
+        owner: the user.
+        title: what it is for.
+        scopes: what it may be used for; None: everything.
+        expires_at: from when it is refused; None: never.
+    """
     token = PREFIX + secrets.token_urlsafe(32)
-    ApiToken.objects.create(owner=owner, title=title.strip()[:80] or "Untitled", digest=_digest(token))
+    wanted = [str(scope.value) for scope in Scope if scopes is None or scope in scopes]
+    ApiToken.objects.create(
+        owner=owner,
+        title=title.strip()[:80] or "Untitled",
+        digest=_digest(token),
+        scopes=wanted,
+        expires_at=expires_at,
+    )
     return token
 
 
-def token_owner(token: str) -> User | None:
-    """Find the owner of a token; None if the token is unknown or its owner has no access."""
+def valid_token(token: str) -> ApiToken | None:
+    """Find a token with its owner; None if it is unknown, expired or revoked, or its owner has no access."""
     stored = ApiToken.objects.select_related("owner").filter(digest=_digest(token)).first()
-    if stored is None or not stored.owner.is_active:
+    if stored is None or not stored.is_valid or not stored.owner.is_active:
         return None
     now = timezone.now()
     if stored.used_at is None or stored.used_at < now - _MINUTE:
         ApiToken.objects.filter(pk=stored.pk).update(used_at=now)
-    return stored.owner
+    return stored
 
 
 def revoke_token(owner: User, token_id: int) -> bool:
-    """Revoke a token of this user immediately; False if the user has no such token."""
-    deleted, _ = ApiToken.objects.filter(owner=owner, pk=token_id).delete()
-    return bool(deleted)
+    """Revoke a token of this user immediately; False if the user has no such token in use."""
+    found = ApiToken.objects.filter(owner=owner, pk=token_id, revoked_at=None)
+    return bool(found.update(revoked_at=timezone.now()))
 
 
 def _digest(token: str) -> str:

@@ -1,7 +1,11 @@
 """Tables of user accounts: users, API tokens, invitations and the audit log."""
 
+from datetime import datetime
+
 from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from turnwise.accounts.audit_actions import describe_action
@@ -18,6 +22,21 @@ class User(AbstractUser):
     )
 
 
+class Scope(models.TextChoices):
+    """What a token may be used for."""
+
+    READ = "read", _("Read bots, question sets, studies and reports")
+    BOTS = "bots", _("Register, change and ask bots")
+    STUDIES = "studies", _("Make, change and run studies and question sets")
+    PEOPLE = "people", _("People\u2019s data: participants, conversations, labels, bundles, invitations")
+    PAYMENTS = "payments", _("Read and note payments")
+
+
+def all_scopes() -> list[str]:
+    """Every scope: the default of a token."""
+    return [str(scope.value) for scope in Scope]
+
+
 class ApiToken(models.Model):
     """API token, with which a program acts for its owner. Only a hash is stored."""
 
@@ -28,12 +47,56 @@ class ApiToken(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     used_at = models.DateTimeField(null=True, blank=True, help_text=_("To the minute."))
+    scopes = ArrayField(
+        models.CharField(max_length=10, choices=Scope),
+        default=all_scopes,
+        blank=True,
+        help_text=_("What it may be used for."),
+    )
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("From when it is refused; empty: never.")
+    )
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ("-created_at",)
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def is_valid(self) -> bool:
+        """True if it is neither revoked nor expired."""
+        return self.revoked_at is None and not self.has_expired
+
+    @property
+    def has_expired(self) -> bool:
+        expires_at: datetime | None = self.expires_at
+        return expires_at is not None and expires_at <= timezone.now()
+
+    @property
+    def scope_labels(self) -> list[str]:
+        """Its scopes in words, in their order."""
+        return [str(scope.label) for scope in Scope if scope in self.scopes]
+
+
+class RepeatableRequest(models.Model):
+    """A POST of a program with an idempotency key, and its answer once it was carried out."""
+
+    token = models.ForeignKey(ApiToken, on_delete=models.CASCADE, related_name="+", db_index=False)
+    key = models.CharField(max_length=200, help_text=_("The header Idempotency-Key."))
+    digest = models.CharField(max_length=64, help_text=_("SHA-256 of address and body."))
+    status = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=_("HTTP status of the answer; empty until there is one.")
+    )
+    body = models.BinaryField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("token", "key"), name="request_once_per_key"),)
+
+    def __str__(self) -> str:
+        return self.key
 
 
 class Colleague(models.Model):
@@ -72,6 +135,9 @@ class Event(models.Model):
     name = models.CharField(max_length=150, help_text=_("As they signed in then."))
     action = models.CharField(max_length=80, help_text=_("Name of the page or call."))
     path = models.CharField(max_length=500)
+    token = models.CharField(
+        max_length=80, blank=True, default="", help_text=_("Title of the token, if a program did it.")
+    )
 
     class Meta:
         ordering = ("-pk",)

@@ -1,7 +1,9 @@
 """Pages to sign in, change the password and manage API tokens."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -12,7 +14,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
-from django.utils.translation import gettext
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -20,7 +23,7 @@ from turnwise.accounts import credentials
 from turnwise.accounts import credentials as api_tokens
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
-from turnwise.accounts.models import ApiToken
+from turnwise.accounts.models import ApiToken, Scope
 
 # Attempts per name from all addresses together.
 ATTEMPTS = "100/m"
@@ -87,19 +90,71 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
     return redirect(reverse("accounts:sign_in", query=request.GET))
 
 
+MOST_REVOKED = 50
+
+
+class TokenForm(forms.Form):
+    """Form of a new token: what it is for, what it may do, and until when."""
+
+    title = forms.CharField(
+        label=gettext_lazy("What the token is for"),
+        max_length=80,
+        help_text=gettext_lazy(
+            "So that you later know which one to revoke. For example: script on the GPU server"
+        ),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    scopes = forms.MultipleChoiceField(
+        label=gettext_lazy("What it may do"),
+        choices=Scope.choices,
+        initial=[Scope.READ],
+        error_messages={"required": gettext_lazy("Choose at least one.")},
+        widget=forms.CheckboxSelectMultiple,
+    )
+    days = forms.TypedChoiceField(
+        label=gettext_lazy("Ends after"),
+        coerce=int,
+        choices=[
+            (7, gettext_lazy("7 days")),
+            (90, gettext_lazy("90 days")),
+            (365, gettext_lazy("a year")),
+            (0, gettext_lazy("never, until you revoke it")),
+        ],
+        initial=90,
+    )
+
+    def expires_at(self) -> datetime | None:
+        """From when the token of a valid form is refused; None: never."""
+        days: int = self.cleaned_data["days"]
+        return timezone.now() + timedelta(days=days) if days else None
+
+
 @never_cache
 @login_required
 @require_http_methods(["GET", "POST"])
 def tokens(request: AuthenticatedHttpRequest) -> HttpResponse:
     """List the user's tokens; a POST creates one and shows it, once."""
     user = request.user
-    made = ""
+    made, form = "", TokenForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
         if too_often(request, "api-token", rate="20/h", key="user"):
             return too_many(request)
-        made = api_tokens.create_token(user, request.POST.get("title", ""))
-    context = {"made": made, "tokens": ApiToken.objects.filter(owner=user)}
-    return render(request, "accounts/tokens.html", context)
+        if form.is_valid():
+            made = api_tokens.create_token(
+                user,
+                form.cleaned_data["title"],
+                scopes=form.cleaned_data["scopes"],
+                expires_at=form.expires_at(),
+            )
+            form = TokenForm()
+    of_user = ApiToken.objects.filter(owner=user)
+    context = {
+        "made": made,
+        "form": form,
+        "tokens": of_user.filter(revoked_at=None),
+        "revoked": of_user.exclude(revoked_at=None)[:MOST_REVOKED],
+    }
+    return render(request, "accounts/tokens.html", context, status=422 if form.errors else 200)
 
 
 @login_required

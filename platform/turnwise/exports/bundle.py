@@ -20,7 +20,7 @@ from chatbots.errors import ChatbotError
 from evaluation.report.bundles.columns import Table
 from evaluation.report.bundles.recomputation import FORMAT, LIBRARIES
 from evaluation.report.bundles.self_descriptions import audit_figures
-from evaluation.report.bundles.tables import AUDITS, questionnaires_table
+from evaluation.report.bundles.tables import AUDITS
 from evaluation.report.latex import tables
 from turnwise.audits.queries import audits_of_bots
 from turnwise.bots import composition
@@ -32,7 +32,7 @@ from turnwise.crowd.entry.worker_views import instructions_context
 from turnwise.crowd.worker_task import WorkerTask, work_of
 from turnwise.exports.bundle_pictures import add_pictures, sent_pictures
 from turnwise.exports.files import FORMATS, Archive, schema_of, with_times_as_text
-from turnwise.exports.rows import Batch, answered_sets, audit_rows, rows, rows_in, to_columns
+from turnwise.exports.rows import Batch, answered_sets, audit_rows, rows, rows_in, tables_of, to_columns
 from turnwise.judging.batteries.battery_rules import as_json, battery_of
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import judgments_in
@@ -226,11 +226,7 @@ def write_bundle(
         audit_answers = audit_rows(study)
         of_audits = {"audits": audit_figures(audit_answers)} if audit_answers else {}
         result = json.loads(json.dumps({**descriptions.computation(study)(), **of_audits}))
-        about_people = descriptions.questionnaire_sets(study)
-        all_tables = (
-            *task.tables(answered_sets(study)),
-            *([questionnaires_table(about_people)] if about_people else []),
-        )
+        all_tables = tables_of(study)
         report_progress(Stage.DRAWING)
         with closing(Archive(stream)) as archive:
             archive.add(

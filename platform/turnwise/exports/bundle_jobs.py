@@ -178,6 +178,13 @@ def mark_failed(bundle_id: int, why: str) -> None:
             BundlePart.objects.filter(bundle=bundle_id).delete()
 
 
+def newest_and_made(study: Study) -> tuple[Bundle | None, Bundle | None]:
+    """The study's newest bundle, and the one to download."""
+    newest = study.bundles.select_related("by").first()
+    newest = fail_if_abandoned(newest) if newest else None
+    return newest, study.bundles.filter(made_at__isnull=False).select_related("by", "study").first()
+
+
 def delete_old(*, now: datetime | None = None) -> None:
     old = (now or timezone.now()) - KEEP_FOR
     bundles.delete(Bundle.objects.filter(Q(made_at__lte=old) | Q(made_at=None, asked_at__lte=old)))

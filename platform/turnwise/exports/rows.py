@@ -21,6 +21,7 @@ from evaluation.report.bundles.tables import (
     REPLY_VERSIONS,
     TURNS,
     WORKERS,
+    questionnaires_table,
 )
 from evaluation.texts.personal_data import Redactor
 from turnwise.audits import verdicts
@@ -206,6 +207,15 @@ _TEXT_COLUMNS = frozenset(
     ("text", "candidates", "remarks", "reasoning", "said_before", "first_said", "second_said",
      "first_remarks", "second_remarks", "first_reasoning", "second_reasoning")
 )  # fmt: skip
+
+
+def tables_of(study: Study) -> tuple[Table, ...]:
+    """Tables of the study's bundle, without that of audits."""
+    about_people = descriptions.questionnaire_sets(study)
+    return (
+        *task_with_report(study).tables(answered_sets(study)),
+        *([questionnaires_table(about_people)] if about_people else []),
+    )
 
 
 def rows_in(study: Study, table: Table) -> int:

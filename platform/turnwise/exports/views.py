@@ -4,7 +4,6 @@ from functools import partial
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -12,15 +11,12 @@ from django.views.decorators.http import require_GET, require_POST
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.exports import bundle_jobs, chat_formats, preference_pairs, published_formats, turn_files
 from turnwise.exports import tasks as jobs
-from turnwise.judging.queries import judgments_in
+from turnwise.exports.access import bundled_studies_of, exported_studies_of, note_export
+from turnwise.exports.bundle_jobs import newest_and_made
 from turnwise.live.http_responses import T, attachment
 from turnwise.live.jobs import NOT_STARTED, is_sent
-from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
-from turnwise.studies.asks import About
-from turnwise.studies.bundles import record_export
-from turnwise.studies.models import Ask, Bundle, Study
-from turnwise.studies.queries import readable_studies_of, studies_of
-from turnwise.studies.tasks import keys_of, keys_with_conversations
+from turnwise.studies.models import Bundle, Study
+from turnwise.studies.tasks import keys_with_conversations
 
 _TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -28,12 +24,6 @@ _TYPES = {
     "jsonl": "application/jsonl",
     "zip": "application/zip",
 }
-
-
-def _reported_studies(request: HttpRequest) -> QuerySet[Study]:
-    mine = readable_studies_of(request.user)
-    asked = Ask.objects.filter(study=OuterRef("pk"), about=About.PERSON)
-    return mine.filter(Q(task__in=keys_of(ReportedTask)) | Exists(asked))
 
 
 @require_GET
@@ -99,9 +89,9 @@ def data_set(request: HttpRequest, pk: int) -> StreamingHttpResponse:
 @login_required
 def preferences(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     """Download the preferences of a study of pairs, for training with DPO."""
-    study = get_object_or_404(_reported_studies(request), pk=pk)
+    study = get_object_or_404(exported_studies_of(request.user), pk=pk)
     lines = preference_pairs.lines(study)
-    _note(study)
+    note_export(study)
     return attachment(request, lines, _TYPES["jsonl"], f"preferences_{study.code}.jsonl")
 
 
@@ -109,8 +99,8 @@ def _export_chats(
     request: HttpRequest, pk: int, lines: Callable[[Study], Generator[T]], name: str, ending: str
 ) -> StreamingHttpResponse:
     """Export the conversations of a study of any task, because every study may have imported some."""
-    study = get_object_or_404(_reported_studies(request), pk=pk)
-    _note(study)
+    study = get_object_or_404(exported_studies_of(request.user), pk=pk)
+    note_export(study)
     return attachment(request, lines(study), _TYPES[ending], f"{name}_{study.code}.{ending}")
 
 
@@ -118,35 +108,26 @@ def _export_conversations(
     request: HttpRequest, pk: int, lines: Callable[[Study], Generator[str]], name: str, ending: str
 ) -> StreamingHttpResponse:
     """Export conversations in a published format, under its usual file name."""
-    talks = _reported_studies(request).filter(task__in=keys_with_conversations())
+    talks = exported_studies_of(request.user).filter(task__in=keys_with_conversations())
     study = get_object_or_404(talks, pk=pk)
-    _note(study)
+    note_export(study)
     return attachment(request, lines(study), _TYPES[ending], f"{name}_{study.code}.{ending}")
 
 
 def _export(
     request: HttpRequest, pk: int, lines: Callable[[Study], Generator[T]], ending: str
 ) -> StreamingHttpResponse:
-    study = get_object_or_404(_reported_studies(request), pk=pk)
-    _note(study)
+    study = get_object_or_404(exported_studies_of(request.user), pk=pk)
+    note_export(study)
     return attachment(request, lines(study), _TYPES[ending], f"turnwise-{study.code}-turns.{ending}")
-
-
-def _note(study: Study) -> None:
-    record_export(study.pk, results_version=study.results_version, judgments=judgments_in(study))
-
-
-def _bundled_studies(request: HttpRequest) -> QuerySet[Study]:
-    """Studies whose bundle the user may make: their own, because bundles contain settings of bots."""
-    return studies_of(request.user).filter(task__in=keys_of(TaskWithReport))
 
 
 @require_GET
 @login_required
 def bundle(request: HttpRequest, pk: int) -> HttpResponse:
     """Page of a study's bundle: a button to make it, its progress, and the archive."""
-    study = get_object_or_404(_bundled_studies(request), pk=pk)
-    newest, made = _newest_and_made(study)
+    study = get_object_or_404(bundled_studies_of(request.user), pk=pk)
+    newest, made = newest_and_made(study)
     context = {
         "study": study,
         "newest": newest,
@@ -157,13 +138,6 @@ def bundle(request: HttpRequest, pk: int) -> HttpResponse:
         "stamp": _stamp(newest, made),
     }
     return render(request, "exports/bundle.html", context)
-
-
-def _newest_and_made(study: Study) -> tuple[Bundle | None, Bundle | None]:
-    """The study's newest bundle, and the one to download."""
-    newest = study.bundles.select_related("by").first()
-    newest = bundle_jobs.fail_if_abandoned(newest) if newest else None
-    return newest, study.bundles.filter(made_at__isnull=False).select_related("by", "study").first()
 
 
 def _stamp(newest: Bundle | None, made: Bundle | None) -> str:
@@ -177,14 +151,14 @@ def _stamp(newest: Bundle | None, made: Bundle | None) -> str:
 @login_required
 def bundle_stamp(request: HttpRequest, pk: int) -> JsonResponse:
     """Version string of the bundle's page, which asks for it every few seconds."""
-    study = get_object_or_404(_bundled_studies(request), pk=pk)
-    return JsonResponse({"stamp": _stamp(*_newest_and_made(study))})
+    study = get_object_or_404(bundled_studies_of(request.user), pk=pk)
+    return JsonResponse({"stamp": _stamp(*newest_and_made(study))})
 
 
 @require_POST
 @login_required
 def make_bundle(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(_bundled_studies(request), pk=pk)
+    study = get_object_or_404(bundled_studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
     if too_often(request, "bundle", rate="6/m", key="user"):
         return too_many(request)
@@ -202,10 +176,10 @@ def make_bundle(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def bundle_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Download the archive; redirect to the bundle's page if there is none."""
-    study = get_object_or_404(_bundled_studies(request), pk=pk)
+    study = get_object_or_404(bundled_studies_of(request.user), pk=pk)
     if too_often(request, "bundle file", rate="6/m", key="user"):
         return too_many(request)
-    _newest, made = _newest_and_made(study)
+    _newest, made = newest_and_made(study)
     if made is None:
         return redirect("exports:bundle", pk=pk)
     response = attachment(request, bundle_jobs.chunks(made), "application/zip", f"turnwise-{study.code}.zip")

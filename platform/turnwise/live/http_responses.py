@@ -9,13 +9,23 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, Schema
 
 
-class ErrorOut(Schema):
-    """Error; nothing was changed."""
+class FieldErrorOut(Schema):
+    """A wrong field of the request."""
 
-    error: str = Field(description="The error, the value, and what to do.")
-    problems: list[dict[str, Any]] | None = Field(
-        None, description="One entry for each wrong field, with its cure."
-    )
+    field: str = Field(description="Its path in the request, such as `configuration.replies`.")
+    detail: str = Field(description="What is wrong, and what to do.")
+    value: Any = Field(None, description="What was sent, of settings of bots.")
+
+
+class ProblemOut(Schema):
+    """Problem document (RFC 9457). Nothing was changed."""
+
+    type: str = Field(description="Identifies the kind of problem: a section of the manual.")
+    title: str = Field(description="The kind of problem in a few words.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="The error, the value, and what to do.")
+    errors: list[FieldErrorOut] | None = Field(None, description="One entry for each wrong field.")
+    scope: str | None = Field(None, description="The scope that the token lacks.")
 
 
 def answers(out: Any, *errors: int, status: int = 200, has_body: bool = False) -> dict[Any, Any]:
@@ -28,7 +38,7 @@ def answers(out: Any, *errors: int, status: int = 200, has_body: bool = False) -
         has_body: whether the call reads a body, which may be no JSON (400), too long (413) or invalid (422).
     """
     of_body = {400, 413, 422} if has_body else set()
-    return {status: out, frozenset({401, *of_body, *errors}): ErrorOut}
+    return {status: out, frozenset({401, *of_body, *errors}): ProblemOut}
 
 
 T = TypeVar("T", str, bytes)

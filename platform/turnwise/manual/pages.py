@@ -49,7 +49,7 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
         _("Results"),
         (
             "statistics", "judges", "assisted", "comparisons", "imports", "exports",
-            "evaluation/data/README.md", "api",
+            "evaluation/data/README.md", "api", "client",
         ),
     ),
     "running": (

@@ -6,38 +6,45 @@ from typing import Any
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.parser import Parser
-from ninja.security import HttpBearer
 from typing_extensions import override
 
 from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
 from evaluation.questions import DeclarationError
-from turnwise.accounts import credentials
-from turnwise.accounts.models import User
 from turnwise.audits.api import router as audits
 from turnwise.bots.api import router as bots
 from turnwise.comparisons.sweep_api import router as sweeps
 from turnwise.crowd.api import router as running
+from turnwise.crowd.people_api import router as people
+from turnwise.exports.api import router as bundles
+from turnwise.exports.records_api import router as records
+from turnwise.exports.tables_api import router as tables
 from turnwise.judging.api import router as queues
+from turnwise.live.problems import InvalidFieldsError, problem, problem_response
+from turnwise.project.rest.description import (
+    DescribedApi,
+    known_paths,
+    lists_above,
+    operation_at,
+    path_of,
+)
+from turnwise.project.rest.guard import RefusedError, Token
 from turnwise.questions.api import router as question_sets
+from turnwise.rehearsals.api import router as rehearsals
 from turnwise.reports.api import router as reports
-from turnwise.studies.api import router as studies
+from turnwise.studies.api import router as parts_of_studies
+from turnwise.studies.rest.calls import router as studies
+from turnwise.studies.rest.lifecycle import router as lifecycle
 from turnwise.tasks.urls import routers as of_tasks
+from turnwise.trash.api import router as deletions
 
 UNREAD = "Cannot parse request body"  # as Ninja says it, whatever the parser raised
 NO_JSON = "The request is not JSON."
-
-
-class Token(HttpBearer):
-    """A token made on the page Tokens."""
-
-    def authenticate(self, request: HttpRequest, token: str) -> User | None:
-        owner = credentials.token_owner(token)
-        if owner:
-            request.user = owner
-        return owner
+NO_TOKEN = (
+    "No token, or one that has expired or was revoked. Make one on the page Tokens, and send it as a Bearer "
+    "token."
+)
 
 
 class StorableJson(Parser):
@@ -72,12 +79,12 @@ def _refuse_unstorable(value: object, where: str = "") -> None:
 
 
 # No page with its description: that one loads scripts which the Content-Security-Policy refuses.
-api = NinjaAPI(
+api = DescribedApi(
     title="Turnwise",
     version="1",
     docs_url=None,
     openapi_url="/openapi.json",
-    auth=Token(),
+    auth=Token(lambda route, method: operation_at(api, route, method)),
     parser=StorableJson(),
 )
 api.add_router("", bots)
@@ -85,72 +92,104 @@ api.add_router("", audits)
 api.add_router("", sweeps)
 api.add_router("", question_sets)
 api.add_router("", studies)
+api.add_router("", parts_of_studies)
+api.add_router("", lifecycle)
 api.add_router("", running)
 api.add_router("", queues)
 api.add_router("", reports)
+api.add_router("", rehearsals)
+api.add_router("", bundles)
+api.add_router("", records)
+api.add_router("", tables)
+api.add_router("", people)
+api.add_router("", deletions)
 for router in of_tasks:
     api.add_router("", router)
 
 
 @api.exception_handler(ChatbotError)
 def _chatbot_error(request: HttpRequest, error: ChatbotError) -> HttpResponse:
-    body: dict[str, object] = {"error": str(error)}
+    errors: list[dict[str, object]] = []
     if isinstance(error, ConfigurationError):
-        body["problems"] = [
-            {"field": each.field, "value": each.value, "cure": each.cure} for each in error.problems
-        ]
+        errors = [{"field": each.field, "detail": each.cure, "value": each.value} for each in error.problems]
     status = 503 if isinstance(error, HostingError) else 409 if isinstance(error, DuplicateBotError) else 422
-    return api.create_response(request, body, status=status)
+    return problem_response(problem(status, str(error), errors))
 
 
 @api.exception_handler(DeclarationError)
 def _cannot_be_declared(request: HttpRequest, error: DeclarationError) -> HttpResponse:
-    problems = [{"field": each.field, "problem": each.problem, "cure": each.cure} for each in error.all]
-    return api.create_response(request, {"error": str(error), "problems": problems}, status=422)
+    errors = [{"field": each.field, "detail": f"{each.problem} {each.cure}"} for each in error.all]
+    return problem_response(problem(422, str(error), errors))
 
 
 @api.exception_handler(ValidationError)
 def _not_as_described(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    problems = [{"field": _field(each["loc"]), "cure": each["msg"]} for each in error.errors]
-    said = "The request is not as /api/openapi.json describes it."
-    return api.create_response(request, {"error": said, "problems": problems}, status=422)
+    # The variants of a union each have an error of the same field.
+    by_field: dict[str, list[str]] = {}
+    for each in error.errors:
+        by_field.setdefault(_field(each["loc"]), []).append(each["msg"])
+    errors = [{"field": field, "detail": _joined(says)} for field, says in by_field.items()]
+    return problem_response(problem(422, "The request is not as /api/openapi.json describes it.", errors))
+
+
+def _joined(messages: Sequence[str]) -> str:
+    """Join messages about one value; the choice of nothing is no choice worth naming."""
+    kept = [each for each in messages if each != "Input should be ''"] or messages
+    return ", or ".join(dict.fromkeys(kept))
 
 
 def _field(path: Sequence[str | int]) -> str:
     """Path of the field in the request, or `body`, without names of parameters and union branches."""
-    return ".".join(str(part) for part in path[2:] if "[" not in str(part)) or str(path[0])
+    inner = path[2:] if path[0] == "body" else path[1:]
+    return ".".join(str(part) for part in inner if "[" not in str(part)) or str(path[0])
+
+
+@api.exception_handler(InvalidFieldsError)
+def _invalid_fields(request: HttpRequest, error: InvalidFieldsError) -> HttpResponse:
+    errors = [{"field": name, "detail": " ".join(says)} for name, says in error.fields.items() if name]
+    return problem_response(problem(422, str(error), errors))
 
 
 @api.exception_handler(HttpError)
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     of_text = isinstance(error.__cause__, UnstorableError)
-    said = str(error.__cause__) if of_text else {UNREAD: NO_JSON}.get(error.message, error.message)
-    return api.create_response(request, {"error": said}, status=error.status_code)
+    detail = str(error.__cause__) if of_text else {UNREAD: NO_JSON}.get(error.message, error.message)
+    return problem_response(problem(error.status_code, detail))
+
+
+@api.exception_handler(RefusedError)
+def _refused(request: HttpRequest, error: RefusedError) -> HttpResponse:
+    return error.response
 
 
 @api.exception_handler(AuthenticationError)
 def _nobody(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    said = "No token, or one that was revoked. Make one on the page Tokens, and send it as a Bearer token."
-    return api.create_response(request, {"error": said}, status=401)
+    return problem_response(problem(401, NO_TOKEN))
 
 
 @api.exception_handler(Http404)
 def _nothing_there(request: HttpRequest, error: Http404) -> HttpResponse:
-    said = "There is no such thing, or it is not shared with you or not yours to change. "
-    if "/studies/" in request.path:
-        said += "The code of a study is in its link."
-    else:
-        listed = "GET /api/question-sets" if "question-sets" in request.path else "GET /api/bots"
-        said += f"{listed} lists all that you can see."
-    return api.create_response(request, {"error": said}, status=404)
+    detail = "There is no such thing, or it is not shared with you or not yours to change."
+    if request.path.startswith("/api/studies/"):
+        detail += " The code of a study is in its link."
+    match = request.resolver_match
+    if match and (listed := lists_above(api, path_of(match.route))):
+        calls = ", then ".join(f"GET {path}" for path in listed)
+        detail += f" {calls} lists all that you can see."
+    return problem_response(problem(404, detail))
 
 
 @api.exception_handler(RequestDataTooBig)
 def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    return api.create_response(request, {"error": "The request is too long. Send less at once."}, status=413)
+    return problem_response(problem(413, "The request is too long. Send less at once."))
 
 
 @csrf_exempt
 def nothing_there(request: HttpRequest) -> HttpResponse:
-    """Answer 404 as JSON at any unknown address below /api/."""
-    return _nothing_there(request, Http404())
+    """Answer 404 as a problem document at any unknown address below /api/."""
+    parts = [part for part in request.path.split("/") if part]
+    near = sorted(path for path in known_paths(api) if path.split("/")[2:3] == parts[1:2])
+    listed = f" Below /api/{parts[1]} there are: {', '.join(near)}." if near else ""
+    return problem_response(
+        problem(404, f"There is no address {request.path[:200]}.{listed} /api/openapi.json describes all.")
+    )

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from asgiref.sync import sync_to_async
 from django.db import OperationalError, connection
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
@@ -23,6 +23,7 @@ from redis.exceptions import RedisError
 
 from turnwise.crowd.languages import language_of_visitor
 from turnwise.live.losses import is_connection_loss
+from turnwise.live.problems import problem, problem_response
 from turnwise.live.repeating import may_be_done
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,11 @@ REDIS_OUTAGE_WORDS = {
 DOWN = "PostgreSQL is down. Try again in a minute."
 MAY_BE_SAVED = (
     "PostgreSQL was lost while this was being saved. Check whether the change is there before you repeat it."
+)
+REDIS_DOWN = "Redis does not answer. If you sent a change, check whether it is there before you repeat it."
+FAILED = (
+    "The server failed, and its log says why. If you sent a change, check whether it is there before you "
+    "repeat it."
 )
 # For pages of staff, which are English.
 CHECK_FIRST = (
@@ -94,7 +100,11 @@ class WaitForPostgreSQL(MiddlewareMixin):
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer for other middleware that raised an error; Django's `handler500`."""
     error = sys.exc_info()[1]
-    return _lost(request, error) if is_connection_loss(error) else defaults.server_error(request)
+    if is_connection_loss(error):
+        return _lost(request, error)
+    if request.path.startswith("/api/"):
+        return problem_response(problem(500, FAILED))
+    return defaults.server_error(request)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -146,6 +156,7 @@ def _lost(request: HttpRequest, error: BaseException | None) -> HttpResponse:
     log.warning("PostgreSQL was lost while a page was made: %s", str(error).partition("\n")[0])
     response = _in_words(request)
     response.lost_postgresql = True  # type: ignore[attr-defined]
+    response.outcome_is_unknown = True  # type: ignore[attr-defined]
     response._has_been_logged = True  # type: ignore[attr-defined]  # as Django notes that the log has its line
     return response
 
@@ -153,7 +164,7 @@ def _lost(request: HttpRequest, error: BaseException | None) -> HttpResponse:
 def _in_words(request: HttpRequest) -> HttpResponse:
     is_read = request.method in READING
     if request.path.startswith("/api/"):
-        return JsonResponse({"error": DOWN if is_read else MAY_BE_SAVED}, status=503)
+        return problem_response(problem(503, DOWN if is_read else MAY_BE_SAVED))
     if request.path.startswith(WORKER_PAGES) and may_be_done(request):
         # The page itself shows whether what was sent has been saved.
         return HttpResponseRedirect(request.path, status=303)
@@ -173,6 +184,10 @@ class RedisOutage(MiddlewareMixin):
         if not isinstance(exception, RedisError):
             return None
         log.error("Redis does not answer, so %s cannot: %s", request.path, exception)
+        if request.path.startswith("/api/"):
+            response = problem_response(problem(503, REDIS_DOWN))
+            response.outcome_is_unknown = True  # type: ignore[attr-defined]
+            return response
         with override(language_of_visitor(request)):
             return render(request, "crowd/message.html", REDIS_OUTAGE_WORDS, status=503)
 
@@ -184,6 +199,9 @@ NULL_CHARACTER_WORDS = {
 }
 
 
+NULL_IN_QUERY = "The address has a null character, which text cannot have. Remove it."
+
+
 class NoNulls(MiddlewareMixin):
     """Middleware that refuses null characters in the query and in forms, before a view reads them."""
 
@@ -192,6 +210,8 @@ class NoNulls(MiddlewareMixin):
         is_form = request.method not in ("GET", "HEAD") and not request.path.startswith("/api/")
         sent = [request.GET, request.POST] if is_form else [request.GET]
         if any(_has_null(values) for each in sent for values in each.lists()):
+            if request.path.startswith("/api/"):
+                return problem_response(problem(400, NULL_IN_QUERY))
             with override(language_of_visitor(request)):
                 return render(request, "crowd/message.html", NULL_CHARACTER_WORDS, status=400)
         return None

@@ -128,6 +128,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "csp.middleware.CSPMiddleware",
+    "turnwise.project.rest.guard.RateLimitHeaders",
     "turnwise.project.middleware.WaitForPostgreSQL",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -135,6 +136,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "turnwise.accounts.credentials.FirstPasswordMiddleware",
+    "turnwise.project.rest.guard.ApiMiddleware",
     "turnwise.accounts.audit_log.AuditLogMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "turnwise.project.middleware.RedisOutage",
@@ -200,6 +202,7 @@ CACHES = {
         },
     }
 }
+API_RATE = os.environ.get("TURNWISE_API_RATE", "1200/m")  # requests of a token, or of an address without one
 RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
 CHANNEL_LAYERS = {
     "default": {"BACKEND": "turnwise.live.layer.RedisPubSubLayer", "CONFIG": {"address": REDIS_URL}}

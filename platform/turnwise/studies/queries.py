@@ -98,6 +98,13 @@ def choosable_bots(user: User, study: Study | None) -> QuerySet[Bot]:
     return Bot.objects.filter(Q(pk__in=of_user) | Q(pk__in=in_it)).exclude(adapter=OUTSIDE)
 
 
+def search_studies(studies: QuerySet[Study], sought: str) -> QuerySet[Study]:
+    """Narrow studies to those with this part of a title, this code, or an owner of this name."""
+    if not sought:
+        return studies
+    return studies.filter(Q(title__icontains=sought) | Q(code=sought) | Q(owner__username=sought))
+
+
 def tags_of(studies: QuerySet[Study]) -> list[str]:
     """Tags of these studies, sorted."""
     named = studies.order_by().annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True)

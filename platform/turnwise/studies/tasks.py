@@ -85,9 +85,11 @@ class EditingPage(Protocol):
 
     Attributes:
         template: template of the page.
+        study_form: form of the study itself.
     """
 
     template: ClassVar[str]
+    study_form: ClassVar[Any]
 
     def __init__(self, user: "User", study: "Study", data: Any = None) -> None: ...
 

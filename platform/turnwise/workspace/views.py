@@ -1,6 +1,5 @@
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -16,6 +15,7 @@ from turnwise.studies.queries import (
     progress_sentence,
     readable_real_studies_of,
     readable_studies_of,
+    search_studies,
     tags_of,
 )
 from turnwise.studies.tasks import task_of
@@ -41,8 +41,7 @@ def studies(request: HttpRequest) -> HttpResponse:
         .filter(archived_at__isnull=not archived)
         .select_related("owner")
     )
-    if sought:
-        found = found.filter(Q(title__icontains=sought) | Q(code=sought) | Q(owner__username=sought))
+    found = search_studies(found, sought)
     tags = tags_of(found)
     if tag:
         found = found.filter(tags__contains=[tag])

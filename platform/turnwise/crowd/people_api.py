@@ -1,0 +1,203 @@
+"""REST API of a study's people: exclusions, invitations, and what they are paid."""
+
+from decimal import Decimal
+from typing import Annotated
+
+from django.core.exceptions import ValidationError
+from django.shortcuts import get_object_or_404
+from ninja import Field, Path, Router, Schema, Status
+from ninja.errors import HttpError
+from pydantic import StringConstraints
+
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.crowd.models import Participation
+from turnwise.crowd.panels import study_panels
+from turnwise.crowd.panels.links import PARAMETER
+from turnwise.crowd.pay import ledger
+from turnwise.crowd.places import ending
+from turnwise.live.http_responses import answers
+from turnwise.live.problems import InvalidFieldsError
+from turnwise.studies.models import Study
+from turnwise.studies.queries import studies_of
+
+router = Router(tags=["studies"])
+PEOPLE, PAYMENTS = {"x-scope": "people"}, {"x-scope": "payments"}
+Pseudonym = Annotated[str, StringConstraints(pattern=r"^[A-Z0-9]{1,20}$")]
+Amount = Annotated[Decimal, Field(ge=0, le=ledger.MOST_IN_ALL, max_digits=11, decimal_places=2)]
+
+
+class ExclusionIn(Schema, extra="forbid"):
+    """An exclusion."""
+
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+
+
+class ExclusionOut(Schema):
+    """Whether a worker is excluded from the analysis of included workers."""
+
+    worker: str
+    excluded: bool
+    reason: str
+
+
+class InvitationsIn(Schema, extra="forbid"):
+    """People to invite."""
+
+    people: list[Annotated[str, StringConstraints(min_length=1, max_length=254)]] = Field(
+        min_length=1, max_length=study_panels.MOST_INVITED_AT_ONCE, description="Names or e-mail addresses."
+    )
+
+
+class InvitationOut(Schema):
+    """A personal link, which admits one person once."""
+
+    name: str
+    link: str
+    used: bool
+    panel_id: str
+
+
+class AccountOut(Schema):
+    """What one participation was promised, earned and paid."""
+
+    worker: str
+    promised: Decimal
+    earned: Decimal
+    bonus: Decimal
+    reversed: Decimal
+    paid: Decimal
+    due: Decimal
+
+
+class PaymentsOut(Schema):
+    """The ledger of a study, by participation."""
+
+    currency: str
+    people: int = Field(description="How many are owed something.")
+    total: Decimal = Field(description="What is due to them together.")
+    accounts: list[AccountOut]
+
+
+class PaidIn(Schema, extra="forbid"):
+    """A note that everything due was paid."""
+
+    total: Amount = Field(description="The `total` that you paid; if more is due since, nothing is noted.")
+
+
+def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
+    return get_object_or_404(studies_of(request.user), code=code)
+
+
+def _first(study: Study, worker: str) -> Participation:
+    """The worker's first participation, which stands for all of them."""
+    return get_object_or_404(Participation, study=study, number=1, pseudonym=worker)
+
+
+@router.put(
+    "/studies/{slug:code}/participants/{worker}/exclusion",
+    response=answers(ExclusionOut, 404, has_body=True),
+    openapi_extra=PEOPLE,
+)
+def exclude_participant(
+    request: AuthenticatedHttpRequest, code: str, worker: Path[Pseudonym], sent: ExclusionIn
+) -> ExclusionOut:
+    """Exclude a worker from the analysis of included workers. Labels stay, and the pay is unchanged."""
+    found = _first(_study(request, code), worker)
+    return _exclusion(ending.exclude(found.pk, reason=sent.reason, by=request.user))
+
+
+@router.delete(
+    "/studies/{slug:code}/participants/{worker}/exclusion",
+    response=answers(ExclusionOut, 404, 422),
+    openapi_extra=PEOPLE,
+)
+def include_participant(
+    request: AuthenticatedHttpRequest, code: str, worker: Path[Pseudonym]
+) -> ExclusionOut:
+    """Undo an exclusion. Safe to repeat."""
+    found = _first(_study(request, code), worker)
+    return _exclusion(ending.exclude(found.pk, reason="", by=request.user))
+
+
+def _exclusion(row: Participation) -> ExclusionOut:
+    return ExclusionOut(
+        worker=row.pseudonym, excluded=row.excluded_at is not None, reason=row.excluded_reason
+    )
+
+
+@router.get(
+    "/studies/{slug:code}/invitations", response=answers(list[InvitationOut], 404), openapi_extra=PEOPLE
+)
+def invitations(request: AuthenticatedHttpRequest, code: str) -> list[InvitationOut]:
+    """List the personal links of a study, and whether they were used."""
+    return _invitations(request, _study(request, code))
+
+
+@router.post(
+    "/studies/{slug:code}/invitations",
+    response=answers(list[InvitationOut], 404, status=201, has_body=True),
+    openapi_extra=PEOPLE,
+)
+def invite_people(
+    request: AuthenticatedHttpRequest, code: str, sent: InvitationsIn
+) -> Status[list[InvitationOut]]:
+    """Make a personal link for each of these people who has none yet. Returns all links of the study."""
+    study = _study(request, code)
+    try:
+        names = study_panels.parse_invited_people("\n".join(sent.people))
+    except ValidationError as error:
+        raise InvalidFieldsError({"people": error.messages}) from None
+    study_panels.invite(study, names)
+    return Status(201, _invitations(request, study))
+
+
+def _invitations(request: AuthenticatedHttpRequest, study: Study) -> list[InvitationOut]:
+    entry = request.build_absolute_uri(study.get_entry_url())
+    return [
+        InvitationOut(
+            name=row.name, link=f"{entry}?{PARAMETER}={row.token}", used=has_come, panel_id=row.panel_id
+        )
+        for row, has_come in study_panels.invitations(study)
+    ]
+
+
+@router.get("/studies/{slug:code}/payments", response=answers(PaymentsOut, 404), openapi_extra=PAYMENTS)
+def payments(request: AuthenticatedHttpRequest, code: str) -> PaymentsOut:
+    """Get the ledger of a study: what each worker was promised, earned and paid."""
+    return _payments(_study(request, code))
+
+
+@router.post(
+    "/studies/{slug:code}/payments",
+    response=answers(PaymentsOut, 404, 409, has_body=True),
+    openapi_extra=PAYMENTS,
+)
+def pay_all(request: AuthenticatedHttpRequest, code: str, sent: PaidIn) -> PaymentsOut:
+    """Note that all amounts due in the study were paid."""
+    study = _study(request, code)
+    try:
+        ledger.pay(study, total=sent.total, by=request.user)
+    except ValidationError as error:
+        raise HttpError(409, " ".join(error.messages)) from None
+    return _payments(study)
+
+
+def _payments(study: Study) -> PaymentsOut:
+    owed = ledger.amount_due(study)
+    return PaymentsOut(
+        currency=study.pay_currency,
+        people=owed.people,
+        total=owed.total,
+        accounts=[
+            AccountOut(
+                worker=each.worker,
+                promised=each.promised,
+                earned=each.earned,
+                bonus=each.bonus,
+                reversed=each.reversed,
+                paid=each.paid,
+                due=each.due,
+            )
+            for each in ledger.accounts(study)
+        ],
+    )

@@ -1,0 +1,120 @@
+"""REST API of a study's bundle, and of the stream of its labels."""
+
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from ninja import Field, Router, Schema, Status
+from ninja.errors import HttpError
+
+from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.limits import too_often
+from turnwise.exports import bundle_jobs, turn_files
+from turnwise.exports import tasks as jobs
+from turnwise.exports.access import bundled_studies_of, exported_studies_of, note_export
+from turnwise.exports.bundle_jobs import newest_and_made
+from turnwise.live.http_responses import ProblemOut, answers, attachment
+from turnwise.live.jobs import NOT_STARTED, is_sent
+from turnwise.studies.models import Study
+
+router = Router(tags=["studies"])
+PEOPLE = {"x-scope": "people"}
+
+
+def _download(content_type: str) -> dict[str, Any]:
+    """Description of a download for the scope of people's data."""
+    file = {"description": "The file", "content": {content_type: {"schema": {"type": "string"}}}}
+    return PEOPLE | {"responses": {200: file}}
+
+
+class BundleOut(Schema):
+    """The state of a study's bundle."""
+
+    state: str = Field(description="none, queued, running, ready or failed: of the newest one asked for.")
+    reason: str = Field(description="Why it failed; empty otherwise.")
+    progress: dict[str, Any] = Field(description="`stage`, and `done` `of` all rows, while it is made.")
+    made_at: datetime | None = Field(description="Of the one to download; null if there is none.")
+    size: int | None = Field(description="In bytes, of the one to download.")
+    is_stale: bool = Field(description="Whether the study has newer results than the one to download.")
+    kept_until: datetime | None
+
+
+@router.get("/studies/{slug:code}/bundle", response=answers(BundleOut, 404), openapi_extra=PEOPLE)
+def bundle_state(request: AuthenticatedHttpRequest, code: str) -> BundleOut:
+    """Get the state of the bundle of a study that you work on."""
+    return _bundle_out(get_object_or_404(bundled_studies_of(request.user), code=code))
+
+
+@router.post(
+    "/studies/{slug:code}/bundle",
+    response=answers(BundleOut, 404, 409, 503, status=202),
+    openapi_extra=PEOPLE,
+)
+def request_bundle(request: AuthenticatedHttpRequest, code: str) -> Status[BundleOut]:
+    """Have the bundle made. Safe to repeat: one is made at a time."""
+    study = get_object_or_404(bundled_studies_of(request.user), code=code)
+    if too_often(request, "bundle", rate="6/m", key="user"):
+        raise HttpError(429, "A bundle can be asked for 6 times a minute. Wait a little.")
+    try:
+        wanted, is_new = bundle_jobs.request_bundle(study, by=request.user)
+    except ValidationError as error:
+        raise HttpError(409, " ".join(error.messages)) from None
+    if is_new and not is_sent(partial(jobs.make_bundle.delay, wanted.pk)):
+        bundle_jobs.mark_failed(wanted.pk, str(NOT_STARTED))
+        raise HttpError(503, str(NOT_STARTED))
+    return Status(202, _bundle_out(study))
+
+
+def _bundle_out(study: Study) -> BundleOut:
+    newest, made = newest_and_made(study)
+    state = "none"
+    if newest:
+        waiting = "running" if newest.begun_at else "queued"
+        state = waiting if newest.is_in_progress else "failed" if newest.reason else "ready"
+    return BundleOut(
+        state=state,
+        reason=newest.reason if newest else "",
+        progress=bundle_jobs.progress(newest) if newest and newest.is_in_progress else {},
+        made_at=made.made_at if made else None,
+        size=made.size if made else None,
+        is_stale=made is not None and bundle_jobs.is_stale(made),
+        kept_until=made.made_at + bundle_jobs.KEEP_FOR if made and made.made_at else None,
+    )
+
+
+@router.get(
+    "/studies/{slug:code}/bundle.zip",
+    response={frozenset({404, 429}): ProblemOut},
+    openapi_extra=_download("application/zip"),
+)
+def bundle_archive(request: AuthenticatedHttpRequest, code: str) -> HttpResponseBase:
+    """Download the newest bundle; 404 until one was made."""
+    study = get_object_or_404(bundled_studies_of(request.user), code=code)
+    if too_often(request, "bundle file", rate="6/m", key="user"):
+        raise HttpError(429, "A bundle can be downloaded 6 times a minute. Wait a little.")
+    _newest, made = newest_and_made(study)
+    if made is None:
+        raise HttpError(
+            404, f"There is no bundle of “{study.title}” yet. POST {request.path[:-4]} makes one."
+        )
+    response = attachment(request, bundle_jobs.chunks(made), "application/zip", f"turnwise-{code}.zip")
+    response["Content-Length"] = str(made.size)
+    return response
+
+
+@router.get(
+    "/studies/{slug:code}/labels.jsonl",
+    response={404: ProblemOut},
+    openapi_extra=_download("application/jsonl"),
+)
+def label_stream(request: AuthenticatedHttpRequest, code: str) -> HttpResponseBase:
+    """Stream all labels with their texts, one JSON object a line: the same file as on the study's page."""
+    study = exported_studies_of(request.user).filter(code=code).first()
+    if study is None:
+        raise Http404
+    note_export(study)
+    name = f"turnwise-{code}-turns.jsonl"
+    return attachment(request, turn_files.jsonl_lines(study), "application/jsonl", name)

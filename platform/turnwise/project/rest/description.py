@@ -1,0 +1,117 @@
+"""The description of the API, /api/openapi.json, and the scope that each operation needs."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
+from ninja.operation import Operation
+from typing_extensions import override
+
+from turnwise.accounts.models import Scope
+from turnwise.live.http_responses import ProblemOut
+from turnwise.live.problems import CONTENT_TYPE, TYPES
+
+_READING = frozenset({"GET", "HEAD"})
+_OF_BOTS = frozenset({"bots", "audits", "sweeps"})
+# Beside what an operation declares: no token, no scope, too many requests, PostgreSQL is down.
+_EVERYWHERE = (401, 403, 429, 503)
+# A POST with an idempotency key: the first one is still under way, or had another body.
+_OF_KEYS = (409, 422)
+
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Makes it safe to repeat a request: for a day, the same key and body get one answer.",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
+}
+_HEADERS = {
+    "RateLimit": {
+        "description": 'Requests left and seconds until the count starts anew: `"token";r=1199;t=60`.',
+        "schema": {"type": "string"},
+    },
+    "RateLimit-Policy": {
+        "description": "Most requests of a token, or of an address without one, and in how many seconds: "
+        '`"token";q=1200;w=60`.',
+        "schema": {"type": "string"},
+    },
+}
+
+
+class DescribedApi(NinjaAPI):
+    """API whose description names scopes, problem documents, rate limits and idempotency keys."""
+
+    @override
+    def get_openapi_schema(self, **place: Any) -> OpenAPISchema:
+        schema = super().get_openapi_schema(**place)
+        schemas = schema["components"].setdefault("schemas", {})
+        found = ProblemOut.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas.update(found.pop("$defs", {}))
+        schemas["ProblemOut"] = found
+        schema["components"]["headers"] = _HEADERS
+        for (path, method), operation in operations(self).items():
+            details = schema["paths"][path][method.lower()]
+            _complete(details, method, scope_of(operation, method))
+        return schema
+
+
+def _complete(details: dict[str, Any], method: str, scope: Scope) -> None:
+    details["x-scope"] = scope.value
+    details["security"] = [{"Token": [scope.value]}]
+    details["description"] = f"{details.get('description', '')}\n\nNeeds the scope `{scope.value}`.".strip()
+    statuses = {*_EVERYWHERE, *(_OF_KEYS if method == "POST" else ())}
+    responses = details["responses"]
+    for status in statuses:
+        responses.setdefault(status, {"description": TYPES[status][1]})
+    for status, response in responses.items():
+        if int(status) >= 400:
+            response["content"] = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}
+        response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS}
+    if method == "POST":
+        details["parameters"] = [*details.get("parameters", ()), IDEMPOTENCY_KEY]
+
+
+def known_paths(api: NinjaAPI) -> list[str]:
+    """All paths of the API, such as /api/studies/{code}."""
+    return sorted({path for path, _method in operations(api)})
+
+
+def operation_at(api: NinjaAPI, route: str, method: str) -> Operation:
+    """Operation of a request, by the route that Django resolved, such as api/studies/<slug:code>."""
+    return operations(api)[(path_of(route), method)]
+
+
+def path_of(route: str) -> str:
+    """Path of a route as in the description, such as /api/studies/{code}."""
+    return "/" + re.sub(r"<(?:[^>:]+:)?([^>]+)>", r"{\1}", route)
+
+
+def lists_above(api: NinjaAPI, path: str) -> list[str]:
+    """Paths of the calls that list what a path such as /api/bots/{name}/audits/{pk} names, in order."""
+    parts = path.split("/")
+    above = ["/".join(parts[:number]) for number, part in enumerate(parts) if part.startswith("{")]
+    return [each for each in above if (each, "GET") in operations(api)]
+
+
+@cache
+def operations(api: NinjaAPI) -> Mapping[tuple[str, str], Operation]:
+    """All operations by path, as in the description, and method."""
+    return {
+        ("/api" + re.sub(r"{[^}:]+:", "{", path), method): operation
+        for router in api._get_bound_routers()
+        for path, view in router.path_operations.items()
+        for operation in view.operations
+        for method in operation.methods
+    }
+
+
+def scope_of(operation: Operation, method: str) -> Scope:
+    """Scope that an operation needs: the declared one, else by its method and what it is about."""
+    if declared := (operation.openapi_extra or {}).get("x-scope"):
+        return Scope(declared)
+    if method in _READING:
+        return Scope.READ
+    return Scope.BOTS if _OF_BOTS & {*(operation.tags or ())} else Scope.STUDIES

@@ -1,0 +1,173 @@
+"""What every request of the API passes: its token, the scope, the rate limit, and repeated requests."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.deprecation import MiddlewareMixin
+from django_ratelimit.core import get_usage
+from ninja.operation import Operation
+from ninja.security import HttpBearer
+from redis.exceptions import RedisError
+
+from turnwise.accounts import credentials, repeated_requests
+from turnwise.accounts.limits import Key
+from turnwise.accounts.models import ApiToken, Scope, User
+from turnwise.live.problems import problem, problem_response
+from turnwise.project.rest.description import scope_of
+
+log = logging.getLogger(__name__)
+PREFIX = "/api/"
+HEADER = "Idempotency-Key"
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class RefusedError(Exception):
+    """A request is answered before its operation runs."""
+
+    def __init__(self, response: HttpResponse) -> None:
+        super().__init__(response.status_code)
+        self.response = response
+
+
+class Token(HttpBearer):
+    """A token made on the page Tokens."""
+
+    def __init__(self, operation_at: Callable[[str, str], Operation]) -> None:
+        """`operation_at` finds the operation of a route and a method."""
+        super().__init__()
+        self._operation_at = operation_at
+
+    def authenticate(self, request: HttpRequest, token: str) -> User | None:
+        """Find the token's owner, and check scope, rate limit and idempotency key.
+
+        Raises:
+            RefusedError: the scope is missing, there are too many requests, or this one was answered before.
+        """
+        found = credentials.valid_token(token)
+        if found is None:
+            return None
+        request.user = found.owner
+        match = request.resolver_match
+        assert match
+        assert request.method
+        request.api_token = found  # type: ignore[attr-defined]
+        operation = self._operation_at(match.route, request.method)
+        request.api_operation = f"{match.namespace}:{operation.view_func.__name__}"  # type: ignore[attr-defined]
+        _count(request, found)
+        _refuse_without(found, scope_of(operation, request.method))
+        _find_repeated(request, found)
+        return found.owner
+
+
+def _refuse_without(token: ApiToken, scope: Scope) -> None:
+    if scope in token.scopes:
+        return
+    has = ", ".join(f"“{each}”" for each in token.scopes) or "none"
+    detail = (
+        f"The token “{token.title}” lacks the scope “{scope}” ({scope.label}); it has {has}. Make a token "
+        "with this scope on the page Tokens."
+    )
+    raise RefusedError(problem_response(problem(403, detail, scope=scope.value)))
+
+
+def _count(request: HttpRequest, token: ApiToken) -> None:
+    """Count the request against the token's limit."""
+    usage = _usage(request, "api", lambda *_: str(token.pk))
+    request.api_usage = usage  # type: ignore[attr-defined]
+    if usage and usage["should_limit"]:
+        raise RefusedError(_too_many("This token", usage))
+
+
+def _usage(request: HttpRequest, group: str, key: Key) -> dict[str, Any] | None:
+    """Count a request; None while Redis does not answer, when none is refused."""
+    try:
+        usage: dict[str, Any] | None = get_usage(
+            request, group=group, key=key, rate=settings.API_RATE, increment=True
+        )
+    except RedisError as error:
+        log.warning("Redis does not answer, so requests of the API go uncounted: %s", error)
+        return None
+    return usage
+
+
+def _no_address(_group: str, _request: HttpRequest) -> str:
+    """Key of requests through a socket without addresses, which count together."""
+    return "none"
+
+
+def _too_many(sender: str, usage: dict[str, Any]) -> HttpResponse:
+    detail = (
+        f"{sender} has sent more than {usage['limit']} requests. Go on in {usage['time_left'] or 1} seconds."
+    )
+    return problem_response(problem(429, detail))
+
+
+def _find_repeated(request: HttpRequest, token: ApiToken) -> None:
+    key = request.headers.get(HEADER, "")
+    if request.method != "POST" or not key:
+        return
+    try:
+        found = repeated_requests.begin(token, key, request.path, request.body)
+    except repeated_requests.KeyRefusedError as error:
+        raise RefusedError(problem_response(error.document)) from None
+    if found.status is None:
+        request.api_repeatable = found  # type: ignore[attr-defined]
+        return
+    request.changes_nothing = True  # type: ignore[attr-defined]  # the audit log has the first one
+    response = HttpResponse(bytes(found.body or b""), status=found.status, content_type="application/json")
+    response["Idempotent-Replayed"] = "true"
+    raise RefusedError(response)
+
+
+class RateLimitHeaders(MiddlewareMixin):
+    """Middleware that adds headers of the rate limit to each answer of the API.
+
+    Requests without a valid token, which cost little, are counted by address once they are answered.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if not request.path.startswith(PREFIX):
+            return response
+        if hasattr(request, "api_usage"):
+            policy, usage = "token", request.api_usage
+        else:
+            key: Key = "ip" if request.META.get("REMOTE_ADDR") else _no_address
+            policy, usage = "address", _usage(request, "api-address", key)
+            if usage and usage["should_limit"]:
+                response = _too_many("Your address, without a token,", usage)
+        if usage:
+            _add_headers(response, policy, usage)
+        return response
+
+
+class ApiMiddleware(MiddlewareMixin):
+    """Middleware of the API: answers to keep, and words for a wrong method."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if not request.path.startswith(PREFIX):
+            return response
+        if response.status_code == 405:
+            response = _wrong_method(request, response["Allow"])
+        found = getattr(request, "api_repeatable", None)
+        if found and response.status_code != 500 and not getattr(response, "outcome_is_unknown", False):
+            repeated_requests.finish(found, response.status_code, response.content)
+        return response
+
+
+def _wrong_method(request: HttpRequest, allowed: str) -> HttpResponse:
+    detail = f"{request.path[:200]} does not take {request.method}; it takes {allowed}."
+    response = problem_response(problem(405, detail))
+    response["Allow"] = allowed
+    return response
+
+
+def _add_headers(response: HttpResponse, policy: str, usage: dict[str, Any]) -> None:
+    left = max(0, usage["limit"] - usage["count"])
+    seconds = _SECONDS[settings.API_RATE[-1]]
+    response["RateLimit-Policy"] = f'"{policy}";q={usage["limit"]};w={seconds}'
+    response["RateLimit"] = f'"{policy}";r={left};t={usage["time_left"]}'
+    if response.status_code == 429:
+        response["Retry-After"] = str(usage["time_left"] or 1)

@@ -1,0 +1,1 @@
+"""Calls of the REST API about whole studies: lists, drafts, changes, checks, opening and copies."""
