@@ -98,7 +98,7 @@ def test_a_bots_page_shows_the_queue_of_its_rate_limit(rex, sign_in, monkeypatch
     assert "Limit: 2 requests a minute, 1,000,000 tokens a minute" in idle
     assert "wait for it: 0" in idle
     assert "Waiting since" not in idle
-    assert re.search(r"Waiting since \(UTC\): \d\d:\d\d:\d\d The last is sent: in \d+ s", busy)
+    assert re.search(r"Waiting since: \d\d:\d\d:\d\d\sUTC The last is sent: in \d+ s", busy)
 
 
 def shown(client, bot):

@@ -79,7 +79,7 @@ def _refuse_unstorable(value: object, where: str = "") -> None:
 
 
 # No page with its description: that one loads scripts which the Content-Security-Policy refuses.
-api = DescribedApi(
+api: DescribedApi = DescribedApi(
     title="Turnwise",
     version="1",
     docs_url=None,

@@ -29,7 +29,7 @@ export async function askBot(form, url, sent, onPart) {
     if ("offset" in last) onPart(last);
   }
   if (last && "error" in last) throw new Error(last.error);
-  if (!last || "offset" in last) throw new TypeError("The connection broke.");
+  if (!last || "offset" in last) throw new TypeError("broken");
   return last;
 }
 

@@ -104,10 +104,12 @@ class StudyOut(Schema):
 @router.get("/studies", response=answers(StudiesOut, 400, 422))
 def studies(
     request: AuthenticatedHttpRequest,
-    find: str = Query("", max_length=120, description="Part of a title, a code, or a name of an owner."),
-    tag: str = Query("", max_length=LONGEST_TAG),
+    find: Annotated[
+        str, Query("", max_length=120, description="Part of a title, a code, or a name of an owner.")
+    ] = "",
+    tag: Annotated[str, Query("", max_length=LONGEST_TAG)] = "",
     state: Literal["", "draft", "open", "paused", "closed"] = "",
-    archived: bool = Query(False, description="True lists the archived ones instead."),
+    archived: Annotated[bool, Query(False, description="True lists the archived ones instead.")] = False,
     since: Since = None,
     cursor: Cursor = "",
     limit: Limit = 100,
