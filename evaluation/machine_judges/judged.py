@@ -11,7 +11,7 @@ from evaluation.statistics.labels import AnyArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class PartyLabels:
     """Labels of one party, one row each.
 
     Attributes:
@@ -40,8 +40,8 @@ class JudgedItems:
     questions: QuestionSet
     system: AnyArray
     cluster: IntArray
-    people: Given
-    judge: Given
+    people: PartyLabels
+    judge: PartyLabels
 
     def __len__(self) -> int:
         return len(self.system)
@@ -51,7 +51,7 @@ class JudgedItems:
         """Names of all systems, in order."""
         return sorted({str(name) for name in self.system})
 
-    def scores_of(self, score: Score, given: Given) -> FloatArray:
+    def scores_of(self, score: Score, given: PartyLabels) -> FloatArray:
         """(n,) score of each label, in [0, 1] for shares; NaN where an answer is missing."""
         return score_values(self.questions, score, given.answers)
 
@@ -65,7 +65,7 @@ def means(values: FloatArray, item: IntArray, items: int) -> FloatArray:
     return found
 
 
-def answer_of_items(question: Question, given: Given, items: int) -> FloatArray:
+def answer_of_items(question: Question, given: PartyLabels, items: int) -> FloatArray:
     """One answer for each item: the mean of numbers, else the answer of more than half of the labels.
 
     Returns:

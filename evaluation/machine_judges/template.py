@@ -85,14 +85,14 @@ def fingerprint(of_all_items: str, question_set: str, draws: int) -> str:
 
 def _item_line(item: ItemText) -> str:
     described: dict[str, object] = {
-        "conversation": [_said(number, text) for number, text in enumerate(item.before)]
+        "conversation": [_turn_json(number, text) for number, text in enumerate(item.before)]
     }
     if item.text is not None:
-        described["judge"] = _said(len(item.before), item.text)
+        described["judge"] = _turn_json(len(item.before), item.text)
     return json.dumps(described, ensure_ascii=False)
 
 
-def _said(number: int, text: str) -> dict[str, str]:
+def _turn_json(number: int, text: str) -> dict[str, str]:
     return {"speaker": _SPEAKERS[number % 2], "text": text}
 
 

@@ -23,7 +23,7 @@ class User(AbstractUser):
 
 
 class Scope(models.TextChoices):
-    """What a token may be used for."""
+    """Permissions of a token."""
 
     READ = "read", _("Read bots, question sets, studies and reports")
     BOTS = "bots", _("Register, change and ask bots")

@@ -28,7 +28,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What came of a rehearsal.
+    """Result of a rehearsal.
 
     Attributes:
         verdict: the outcome in a sentence.
@@ -141,7 +141,7 @@ class Study:
         return self._take(self._client.call("PUT", self._path("/bots"), dict(bots)))
 
     def asks(self) -> list[dict[str, Any]]:
-        """What it asks, in order; its report begins with the first."""
+        """Asks of the study in order; its report begins with the first."""
         found: list[dict[str, Any]] = self._client.get(self._path("/asks"))
         return found
 

@@ -33,7 +33,7 @@ class ExclusionIn(Schema, extra="forbid"):
 
 
 class ExclusionOut(Schema):
-    """Whether a worker is excluded from the analysis of included workers."""
+    """Exclusion of a worker from the analysis of included workers."""
 
     worker: str
     excluded: bool
@@ -58,7 +58,7 @@ class InvitationOut(Schema):
 
 
 class AccountOut(Schema):
-    """What one participation was promised, earned and paid."""
+    """Amounts that one participation was promised, earned and paid."""
 
     worker: str
     promised: Decimal

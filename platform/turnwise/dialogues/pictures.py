@@ -168,10 +168,10 @@ def with_address(turn: Mapping[str, Any], participation_id: int) -> dict[str, An
     """The frame of a turn whose picture has an address that this participant's browser may open."""
     picture: PictureInfo | None = turn.get("picture")
     rest = {name: value for name, value in turn.items() if name != "picture"}
-    return rest | ({"picture": shown_picture(picture, participation_id)} if picture else {})
+    return rest | ({"picture": participant_picture_of(picture, participation_id)} if picture else {})
 
 
-def shown_picture(picture: PictureInfo, participation_id: int) -> dict[str, Any]:
+def participant_picture_of(picture: PictureInfo, participation_id: int) -> dict[str, Any]:
     """A picture as a participant's page gets it; its address is empty once it is erased."""
     key = picture["id"]
     address = address_for(key, participation_id) if key else ""

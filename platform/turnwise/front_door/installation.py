@@ -12,7 +12,7 @@ LONGEST_TEXT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What the first page says about this installation.
+    """Description of this installation on its first page.
 
     Attributes:
         name: its own name; "Turnwise" without one.

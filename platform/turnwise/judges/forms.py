@@ -41,7 +41,7 @@ class JudgeForm(forms.Form):
         self.fields = {**fields, **self.fields}
         self._asks = asks
 
-    def chosen_ask(self) -> Ask:
+    def selected_ask(self) -> Ask:
         """The ask whose items are judged; the only one if there is no choice."""
         chosen = self.cleaned_data.get("ask", self._asks[0].pk)
         return next(ask for ask in self._asks if ask.pk == chosen)

@@ -12,7 +12,7 @@ from evaluation.assisted.estimates import AssistedEstimate
 from evaluation.files.writing import MINUS, figure, percent, signed, with_unit
 from evaluation.machine_judges.agreement import EVERY_SYSTEM, Agreement, agreements
 from evaluation.machine_judges.errors import ScoreErrors, score_errors
-from evaluation.machine_judges.judged import Given, JudgedItems
+from evaluation.machine_judges.judged import JudgedItems, PartyLabels
 from evaluation.machine_judges.together import Together, together
 from evaluation.questions import QuestionSet, Score, coded_answers
 from evaluation.report.figures import coded_questions
@@ -135,7 +135,7 @@ def judged_items(run: JudgeRun) -> JudgedItems:
     )
 
 
-def _labels_of_people(ask: Ask, questions: QuestionSet, number: dict[int, int]) -> Given:
+def _labels_of_people(ask: Ask, questions: QuestionSet, number: dict[int, int]) -> PartyLabels:
     columns, values = coded_columns(questions)
     with connection.cursor() as cursor:
         cursor.execute(_PEOPLE.format(answers=columns), [*values, ask.study_id, ask.pk])
@@ -146,10 +146,10 @@ def _labels_of_people(ask: Ask, questions: QuestionSet, number: dict[int, int]) 
     }
     item = np.array([number[row[0]] for row in rows], dtype=np.int64)
     rater = np.unique(np.array([row[1] for row in rows], dtype=np.int64), return_inverse=True)[1]
-    return Given(item, answers, rater)
+    return PartyLabels(item, answers, rater)
 
 
-def _labels_of_judge(run: JudgeRun, questions: QuestionSet, number: dict[int, int]) -> Given:
+def _labels_of_judge(run: JudgeRun, questions: QuestionSet, number: dict[int, int]) -> PartyLabels:
     answered = run.labels.filter(outcome=MachineLabel.Outcome.ANSWERED).order_by("item", "draw")
     rows = [row for row in answered.values_list("item_id", "draw", "answers") if row[0] in number]
     answers = {
@@ -157,7 +157,7 @@ def _labels_of_judge(run: JudgeRun, questions: QuestionSet, number: dict[int, in
         for question in coded_questions(questions)
     }
     item = np.array([number[row[0]] for row in rows], dtype=np.int64)
-    return Given(item, answers, np.array([row[1] for row in rows], dtype=np.int64))
+    return PartyLabels(item, answers, np.array([row[1] for row in rows], dtype=np.int64))
 
 
 def _noun(ask: Ask) -> str:

@@ -77,7 +77,7 @@ def start(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
         return _judges_page(request, study, form, status=422)
     chosen = form.cleaned_data
     try:
-        run = services.start(form.chosen_ask(), chosen["bot"], draws=chosen["draws"], by=request.user)
+        run = services.start(form.selected_ask(), chosen["bot"], draws=chosen["draws"], by=request.user)
     except ValidationError as error:
         form.add_error(None, error)
         return _judges_page(request, study, form, status=422)

@@ -359,7 +359,7 @@ def item_for_raters(item: Item) -> dict[str, Any]:
 
 
 def generation_of(item: Item) -> Generation | None:
-    """How what is judged was generated, for staff only; None for pairs and whole conversations."""
+    """Record of how the judged text was generated, for staff only; None for pairs and whole conversations."""
     judged = item.response or item.turn
     return judged.how if judged else None
 

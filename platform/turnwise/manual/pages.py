@@ -26,7 +26,7 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     "studies": (
         _("A study"),
         (
-            "questions", "formatting", "panels", "running", "languages", "quality", "payments", "privacy",
+            "assistants", "questions", "formatting", "panels", "running", "languages", "quality", "payments", "privacy",
             "rehearsal", "human-human", "wizard-of-oz", "people", "glossary",
         ),
     ),

@@ -170,7 +170,7 @@ def _conversation(seat: Seat) -> dict[str, Any]:
     dialogue: Dialogue = seat.dialogue
     partner = Seat.objects.filter(dialogue=dialogue).exclude(pk=seat.pk).first()
     other = "chatbot" if partner and partner.bot_id else "partner"
-    sent = _own_pictures(seat)
+    sent = _pictures_sent(seat)
     return {
         "id": str(dialogue.public_id),
         "began_at": _time(dialogue.started_at),
@@ -191,7 +191,7 @@ def _conversation(seat: Seat) -> dict[str, Any]:
     }
 
 
-def _own_pictures(seat: Seat) -> dict[int, dict[str, str]]:
+def _pictures_sent(seat: Seat) -> dict[int, dict[str, str]]:
     """The participant's pictures by position, each with its file in base64."""
     sent = MessagePicture.objects.filter(turn__dialogue=seat.dialogue_id, picture__seat=seat)
     return {

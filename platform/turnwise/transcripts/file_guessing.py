@@ -36,8 +36,8 @@ _ELSEWHERE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What is in a file of which no format is known.
+class FileSummary:
+    """Summary of a file of which no format is known.
 
     Attributes:
         what: the kind of file and its keys or columns, as a sentence.
@@ -99,22 +99,22 @@ def format_in_subprocess(content: bytes) -> str:
     return str(told["format"])
 
 
-def described(head: str) -> Found:
+def described(head: str) -> FileSummary:
     """Describe what a file has, by its beginning, and which formats come near."""
     head = head.removeprefix("\ufeff").lstrip()
     record = first_record(head)
     if record:
         keys = _keys_of(record)
         lines = "JSON whose first object has the keys" if head.startswith("[") else "JSON with the keys"
-        return Found(f"The file has {lines} {_named(record)}.", (*_elsewhere(keys), *_near(keys)))
+        return FileSummary(f"The file has {lines} {_named(record)}.", (*_elsewhere(keys), *_near(keys)))
     if mark := mark_of(head):
         names = [name.strip().strip('"') for name in head.split("\n", 1)[0].split(mark)]
-        return Found(
+        return FileSummary(
             f"The file has columns separated by {_MARKS[mark]}: {_named(names)}.",
             (*_elsewhere({*names}), *_near({*names})),
         )
     first = next((line.strip() for line in head.split("\n") if line.strip()), "")
-    return Found(f"The file is neither JSON nor a table; its first line is “{first[:80]}”.")
+    return FileSummary(f"The file is neither JSON nor a table; its first line is “{first[:80]}”.")
 
 
 def looks_like_prompts(keys: Iterable[str]) -> bool:

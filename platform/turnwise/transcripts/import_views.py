@@ -94,7 +94,7 @@ def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> 
         context |= {"seen": seen, "speakers": _speakers(request, record, seen), "first": _first(seen)}
         context["parts"] = _parts(seen)
         if not record.format:
-            context["found"] = importing.found_in(record)
+            context["found"] = importing.describe_upload(record)
     return render(
         request, "transcripts/import.html", context | {"error": error}, status=422 if error else 200
     )

@@ -23,7 +23,7 @@ from turnwise.live.frames import why_not_text
 from turnwise.live.subprocesses import TIMEOUT_SECONDS
 from turnwise.studies.models import Study
 from turnwise.transcripts import import_progress, outside_ratings
-from turnwise.transcripts.file_guessing import HEAD, Found, described, format_in_subprocess, format_of
+from turnwise.transcripts.file_guessing import HEAD, FileSummary, described, format_in_subprocess, format_of
 from turnwise.transcripts.file_reading import SHAPE, Preview, preview_from_json, preview_in_subprocess
 from turnwise.transcripts.importers import FORMATS, Limits
 from turnwise.transcripts.importers.turn_table import PARTS
@@ -135,13 +135,13 @@ def _packed_format(content: bytes, name: str) -> str:
         ) from None
 
 
-def found_in(draft: TranscriptImport) -> Found:
+def describe_upload(draft: TranscriptImport) -> FileSummary:
     """Describe an upload of which the format is not known."""
     if not draft.content:
-        return Found("")
+        return FileSummary("")
     head = zlib.decompressobj().decompress(draft.content, HEAD)
     if head.startswith(_PACKED):
-        return Found(_("It is a workbook or a Parquet file without columns that are known."))
+        return FileSummary(_("It is a workbook or a Parquet file without columns that are known."))
     return described(head.decode(errors="ignore"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from evaluation.assisted.estimates import AssistedEstimate
 from evaluation.machine_judges.agreement import EVERY_SYSTEM, agreements
 from evaluation.machine_judges.errors import score_errors
-from evaluation.machine_judges.judged import Given, JudgedItems, answer_of_items, means
+from evaluation.machine_judges.judged import JudgedItems, PartyLabels, answer_of_items, means
 from evaluation.machine_judges.together import together
 from evaluation.questions import HUMAN_LIKENESS, LIKERT, SSA
 from evaluation.rater_agreement.coefficients import krippendorff_alpha
@@ -19,10 +19,12 @@ from evaluation.statistics.inference import Estimate
 from evaluation.statistics.interval import Interval, Undefined
 
 
-def given(rows: list[tuple[int, int, float]], key: str = "human_like") -> Given:
+def given(rows: list[tuple[int, int, float]], key: str = "human_like") -> PartyLabels:
     """Labels of one question: item, rater, answer."""
     item, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
-    return Given(np.array(item, dtype=int), {key: np.array(value, dtype=float)}, np.array(rater, dtype=int))
+    return PartyLabels(
+        np.array(item, dtype=int), {key: np.array(value, dtype=float)}, np.array(rater, dtype=int)
+    )
 
 
 def judged(people: Any, judge: Any, systems: str) -> JudgedItems:
@@ -156,7 +158,7 @@ def test_below_20_items_it_says_that_it_cannot() -> None:
 
 def test_a_judge_that_always_says_the_same_tells_nothing() -> None:
     items = drawn(5)
-    alike = Given(items.judge.item, {"human_like": np.ones(len(items))}, items.judge.rater)
+    alike = PartyLabels(items.judge.item, {"human_like": np.ones(len(items))}, items.judge.rater)
 
     found = together(replace(items, judge=alike))[0].systems["a"]
 
@@ -166,7 +168,7 @@ def test_a_judge_that_always_says_the_same_tells_nothing() -> None:
 
 def test_a_score_of_several_questions_is_taken_label_by_label() -> None:
     answers = {"sensible": np.array([1.0, 1.0, 0.0]), "specific": np.array([1.0, 0.0, 0.0])}
-    labels = Given(np.array([0, 0, 1]), answers, np.array([0, 1, 0]))
+    labels = PartyLabels(np.array([0, 0, 1]), answers, np.array([0, 1, 0]))
     items = JudgedItems(SSA, np.array(["a", "a"], dtype=object), np.arange(2), labels, labels)
 
     assert means(items.scores_of(SSA.score("ssa"), labels), labels.item, 2).tolist() == [0.75, 0.0]

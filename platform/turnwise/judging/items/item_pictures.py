@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 
 from turnwise.dialogues.models import MessagePicture
-from turnwise.dialogues.pictures import shown_picture
+from turnwise.dialogues.pictures import participant_picture_of
 from turnwise.dialogues.seat_context import PictureInfo
 
 # `side` tells the two conversations of a pair apart. Of a judged turn, only what was said before it is shown.
@@ -46,6 +46,6 @@ def with_pictures(
         cursor.execute(_OF_SLOTS, [batch_id, [item["key"] for item in items]])
         for key, side, position, picture, width, height in cursor.fetchall():
             info: PictureInfo = {"id": picture, "width": width, "height": height}
-            shown = shown_picture(info, participation_id)
+            shown = participant_picture_of(info, participation_id)
             found.setdefault(key, []).append({"side": side, "position": position, **shown})
     return [item | ({"pictures": found[item["key"]]} if item["key"] in found else {}) for item in items]

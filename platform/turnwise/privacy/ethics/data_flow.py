@@ -1,4 +1,4 @@
-"""Where data about participants go, who can see them, and how long they are kept."""
+"""Flow of participants' data: where they go, who can see them, and how long they are kept."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

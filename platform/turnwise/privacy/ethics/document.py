@@ -60,7 +60,7 @@ def _fact(term: str, text: object) -> Block:
 
 
 def _protocol(study: Study) -> Iterator[Block]:
-    """Who conducts the study, what people do, and how they are recruited and paid."""
+    """Describe who conducts the study, what people do, and how they are recruited and paid."""
     task = task_of(study)
     unnamed = _("Not named yet.")
     yield _fact(_("Conducted by"), study.organization or unnamed)

@@ -1,4 +1,4 @@
-"""What every request of the API passes: its token, the scope, the rate limit, and repeated requests."""
+"""Checks of every request of the API: its token, the scope, the rate limit, and repeated requests."""
 
 import logging
 from collections.abc import Callable

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Responsibility(models.Model):
-    """Who conducts a study, and the address for questions; defaults are settings of the installation."""
+    """People who conduct a study and their address; the defaults are settings of the installation."""
 
     conducted_by = models.CharField(
         max_length=200,

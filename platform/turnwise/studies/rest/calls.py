@@ -176,18 +176,18 @@ def _new(sent: StudyIn) -> tuple[Study, tuple[AskSpec, ...] | None]:
         known = ", ".join(able)
         raise HttpError(422, f"A study of “{preset.key}” cannot have the task “{named}”, only: {known}.")
     study = preset.study(named)
-    if (plan := _given(sent, _PLAN)) and not task_of(study).asks:
+    if (plan := _fields_sent(sent, _PLAN)) and not task_of(study).asks:
         raise HttpError(
             422, f"A study of the task “{study.task}” asks nothing, so leave out {', '.join(plan)}."
         )
-    if (talk := _given(sent, _TALK)) and not task_of(study).takes_bots(study):
+    if (talk := _fields_sent(sent, _TALK)) and not task_of(study).takes_bots(study):
         raise HttpError(422, f"Nobody talks with chatbots in it, so leave out {', '.join(talk)}.")
-    if (setting := _given(sent, _SETTING)) and not task_of(study).has_conversations:
+    if (setting := _fields_sent(sent, _SETTING)) and not task_of(study).has_conversations:
         raise HttpError(422, f"Nobody talks in it, so leave out {', '.join(setting)}.")
     return study, preset.asks or None
 
 
-def _given(sent: StudyIn, named: tuple[str, ...]) -> list[str]:
+def _fields_sent(sent: StudyIn, named: tuple[str, ...]) -> list[str]:
     return [name for name in named if getattr(sent, name) is not None]
 
 

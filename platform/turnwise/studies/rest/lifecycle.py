@@ -29,7 +29,7 @@ class CheckOut(Schema):
 
 
 class GreetingOut(Schema):
-    """How a bot answered a greeting."""
+    """Answer of a bot to a greeting."""
 
     bot: str
     answered: bool

@@ -200,11 +200,11 @@ class TalkPreviewed(WorkPreview):
         _waiting.add(self.bot.pk)
         try:
             context = context_of(self.seat, [turn.text for turn in self.turns])
-            return (await self._asked(self.bot.pk, context, send)).response.text
+            return (await self._reply_of(self.bot.pk, context, send)).response.text
         finally:
             _waiting.discard(self.bot.pk)
 
-    async def _asked(self, bot_id: int, context: Context, send: Tell) -> Reply:
+    async def _reply_of(self, bot_id: int, context: Context, send: Tell) -> Reply:
         """Reply of a bot; in a study whose replies grow, its text so far is sent meanwhile."""
         limits: Any = {"tenant": "preview", "deadline": LONGEST_SECONDS}
         if not self.seat.replies_grow:

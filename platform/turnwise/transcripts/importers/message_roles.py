@@ -107,7 +107,7 @@ def _utterance(
     parts = _Parts()
     if wrong := _read_content(parts, message.get(text_key)):
         return Problem(line, f"Message {number}: {wrong}")
-    _read_beside(parts, message)
+    _read_other_keys(parts, message)
     called = message.get("called")
     if isinstance(called, str) and called:  # Turnwise's own data sets
         parts.tools.append({"name": called, "arguments": "\n".join(parts.texts)})
@@ -181,7 +181,7 @@ def _read_part(parts: _Parts, part: Mapping[str, Any]) -> None:
         parts.remarks.append(f"a part of the type “{kind[:40]}” is left out")
 
 
-def _read_beside(parts: _Parts, message: Mapping[str, Any]) -> None:
+def _read_other_keys(parts: _Parts, message: Mapping[str, Any]) -> None:
     """Read the keys beside the content: calls of tools, refusals, reasoning."""
     calls = message.get("tool_calls")
     functions = (
