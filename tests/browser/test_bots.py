@@ -26,6 +26,7 @@ async def test_from_the_empty_list_to_a_reply(visit: Visit, rex: User) -> None:
     page = visitor.page
     await sign_in(visitor, "/bots/")
     await page.get_by_role("link", name="Register the first bot").click()
+    await page.get_by_text("All kinds").click()
     await page.get_by_role("link", name="scripted").click()
     await page.get_by_label("Name", exact=True).fill("two words")
     await page.get_by_role("button", name="Register").click()
