@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.apps import apps
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
 from django.db.backends.signals import connection_created
 from django.db.models import Sum
@@ -16,8 +17,9 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from tests.away import end_session
-from tests.conftest import enter
+from tests.conftest import enter, start_dialogue
 from tests.crowd.test_practice import TRIED
+from tests.pictures import picture
 from tests.quality.test_qualification import HALF, TEXT
 from tests.questionnaires.test_path import FINE, HOW, OLD_HAND, SSA, WHO
 from tests.tasks.pairs.test_training import rightly
@@ -148,6 +150,18 @@ def after(get: Any) -> Fresh:
     return lambda: (own_browser(finished(study)), f"/s/{study.code}/after/", sent)
 
 
+def upload(get: Any) -> Fresh:
+    study = get("make_study")(takes_pictures=True)
+
+    def fresh() -> Sent:
+        participation = start_dialogue(study).participation
+        assert participation
+        file = SimpleUploadedFile("photo.jpg", picture(), content_type="image/jpeg")
+        return own_browser(participation), f"/s/{study.code}/picture/", {"picture": file}
+
+    return fresh
+
+
 FORMS: dict[str, Callable[[Any], Fresh]] = {
     "crowd:again": once_more,
     "crowd:consent": consent,
@@ -156,6 +170,7 @@ FORMS: dict[str, Callable[[Any], Fresh]] = {
     "crowd:resume": resume,
     "crowd:seen": seen,
     "conversation:start": lambda get: form(get("study"), "start"),
+    "dialogues:upload": upload,
     "judging_task:practise": train,
     "judging_task:start": lambda get: form(get("make_queue")(20, raters=25, batch=2), "judge/start"),
     "pairs:start": lambda get: form(get("make_pairs")(20, raters=25, batch=2), "compare/start"),

@@ -60,6 +60,7 @@ def _stored(request: HttpRequest, study: Study, participation: Participation) ->
         raise PictureRefusedError("no_file")
     if (file.size or 0) > picture_files.MAX_UPLOAD_BYTES:
         raise PictureRefusedError("too_large")
+    file.seek(0)  # it was read before if the request is repeated after PostgreSQL was lost
     try:
         with limit_concurrency(1, "pictures", participation.pk):
             return pictures.store(participation, pictures.read_upload(file.read()))

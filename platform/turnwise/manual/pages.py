@@ -263,6 +263,7 @@ HELP = {
     "crowd": "panels",
     "crowd:limits": "running",
     "crowd:payments": "payments",
+    "dialogues": "running",
     "exports": "exports",
     "judges": "judges",
     "judging": "labelling",
