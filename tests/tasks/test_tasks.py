@@ -102,7 +102,7 @@ def test_a_task_that_leaves_something_out_is_refused_by_name() -> None:
 
 
 def test_a_page_that_the_manual_does_not_have_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"The manual has no page “singing”. Its pages are: questions"):
+    with pytest.raises(ValueError, match=r"The manual has no page “singing”. Its pages are: assistants"):
         register_help("singing", namespace="singing")
     assert "singing" not in HELP
 

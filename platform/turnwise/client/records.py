@@ -88,7 +88,7 @@ class Records(Generic[Row]):
         return list(self)
 
     def to_pandas(self) -> Any:
-        """All rows as a data frame of pandas, with a column for each answer, such as `answers.sensible`.
+        """All rows as a data frame of pandas, with a column for each answer, such as `answers.KEY`.
 
         Raises:
             ImportError: pandas is not installed.

@@ -18,9 +18,7 @@ from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.bots.trial import UnusableError
 from turnwise.front_door import demo, installation
 from turnwise.live.markdown import as_html
-
-JUDGED_BY = "ssa"
-"""Question set of the demo conversation."""
+from turnwise.studies.asks import UNDER_EACH_REPLY
 
 
 @never_cache  # it has a form with a token
@@ -29,7 +27,7 @@ def front_page(request: HttpRequest) -> HttpResponse:
     """Say what this installation is to people who are not signed in; others go on to Home."""
     if request.user.is_authenticated:
         return redirect("workspace:home")
-    asked = QUESTION_SETS[JUDGED_BY].questions
+    asked = QUESTION_SETS[UNDER_EACH_REPLY.question_set].questions
     context = {
         "installation": installation.describe(),
         "form": AuthenticationForm(request),

@@ -15,6 +15,7 @@ from evaluation.machine_judges.errors import ScoreErrors, score_errors
 from evaluation.machine_judges.judged import JudgedItems, PartyLabels
 from evaluation.machine_judges.together import Together, together
 from evaluation.questions import QuestionSet, Score, coded_answers
+from evaluation.report.bundles.judging_rows import noun_of
 from evaluation.report.figures import coded_questions
 from evaluation.statistics.differences import Difference, format_p
 from evaluation.statistics.inference import Nouns
@@ -163,7 +164,7 @@ def _labels_of_judge(run: JudgeRun, questions: QuestionSet, number: dict[int, in
 def _noun(ask: Ask) -> str:
     """Noun for what items share: a context of responses, else the conversation of turns."""
     of_contexts = Item.objects.filter(ask=ask).exclude(response=None, context=None)
-    return "context" if of_contexts.exists() else "conversation"
+    return noun_of(of_contexts.exists())
 
 
 def _constant_questions(judged: JudgedItems) -> list[str]:

@@ -26,8 +26,8 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     "studies": (
         _("A study"),
         (
-            "assistants", "questions", "formatting", "panels", "running", "languages", "quality", "payments", "privacy",
-            "rehearsal", "human-human", "wizard-of-oz", "people", "glossary",
+            "assistants", "questions", "formatting", "panels", "running", "languages", "quality", "payments",
+            "privacy", "rehearsal", "human-human", "wizard-of-oz", "people", "glossary",
         ),
     ),
     "protocols": (
