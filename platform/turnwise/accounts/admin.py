@@ -42,7 +42,7 @@ class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
     """Tokens can be revoked here, not created: only their owner may see a token."""
 
     list_display = ("title", "owner", "scopes", "created_at", "expires_at", "used_at", "revoked_at")
-    readonly_fields = ("owner", "created_at", "used_at")
+    readonly_fields = ("owner", "scopes", "created_at", "expires_at", "used_at")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
