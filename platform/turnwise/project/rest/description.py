@@ -45,8 +45,8 @@ class DescribedApi(NinjaAPI):
     """API whose description names scopes, problem documents, rate limits and idempotency keys."""
 
     @override
-    def get_openapi_schema(self, **place: Any) -> OpenAPISchema:
-        schema = super().get_openapi_schema(**place)
+    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
+        schema = super().get_openapi_schema(**options)
         schemas = schema["components"].setdefault("schemas", {})
         found = ProblemOut.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas.update(found.pop("$defs", {}))
