@@ -2,6 +2,7 @@
 
 import { byId, make, NO_TEXT } from "./kit/dom.js";
 import { gettext } from "./kit/gettext.js";
+import { failureOf } from "./kit/trial.js";
 
 /** @typedef {{key: string, wording: string}} Question */
 /** @typedef {Record<string, boolean>} Answers  a question that was not asked is answered with no */
@@ -53,7 +54,7 @@ async function exchange(text) {
   } catch (error) {
     list.lastElementChild?.remove();
     if (!box.value) box.value = text;
-    trouble.textContent = error instanceof TypeError ? gettext("The server cannot be reached. Try again.") : error instanceof Error ? error.message : String(error);
+    trouble.textContent = failureOf(error);
     trouble.hidden = false;
     setBusy(false);
     box.focus();

@@ -1,6 +1,7 @@
 """Trying bots: a private chat that stores nothing and shows every candidate, and greetings to test bots."""
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, dataclass
@@ -8,6 +9,8 @@ from functools import partial
 from typing import Any
 
 from asgiref.sync import async_to_sync
+from django.http import HttpRequest
+from django.http.request import RawPostDataException
 from django.utils.translation import gettext as _
 
 from chatbots.base import Context
@@ -36,6 +39,18 @@ TOO_MANY = f"You are already waiting for {MOST_AT_ONCE} replies. Send the next o
 
 class UnusableError(ValueError):
     """The request is no valid context; the message says what to send instead."""
+
+
+def json_of(request: HttpRequest) -> Any:
+    """Parse the body of a request.
+
+    Raises:
+        UnusableError: it is not JSON.
+    """
+    try:
+        return json.loads(request.body)
+    except (ValueError, RecursionError, RawPostDataException):  # the last one: a form was sent
+        raise UnusableError("The request is not JSON.") from None
 
 
 def context_of(sent: Any) -> Context:

@@ -1,4 +1,3 @@
-import json
 from functools import partial
 from typing import Any
 
@@ -7,7 +6,6 @@ from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
-from django.http.request import RawPostDataException
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -344,7 +342,7 @@ def try_reply(request: AuthenticatedHttpRequest, name: str) -> JsonResponse | St
     if too_often(request, "try-bot", rate="120/m", key="user"):
         return JsonResponse({"error": "More than 120 messages in a minute. Wait a little."}, status=429)
     try:
-        context = trial.context_of(_json(request))
+        context = trial.context_of(trial.json_of(request))
         if request.headers.get("Accept") == LINES_OF_JSON:
             lines = trial.streamed_reply(tried, context, to=request.user)
             headers = {"X-Accel-Buffering": "no"}  # nginx passes each line on at once
@@ -356,10 +354,3 @@ def try_reply(request: AuthenticatedHttpRequest, name: str) -> JsonResponse | St
         return JsonResponse({"error": str(error)}, status=422)
     except ChatbotError as error:
         return JsonResponse({"error": str(error)}, status=503)
-
-
-def _json(request: HttpRequest) -> Any:
-    try:
-        return json.loads(request.body)
-    except (ValueError, RecursionError, RawPostDataException):  # the last one: a form was sent
-        raise trial.UnusableError("The request is not JSON.") from None

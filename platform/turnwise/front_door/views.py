@@ -1,11 +1,9 @@
-import json
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
-from django.http.request import RawPostDataException
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -15,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from chatbots.errors import ChatbotError
 from evaluation.questions import QUESTION_SETS
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
-from turnwise.bots.trial import UnusableError
+from turnwise.bots.trial import UnusableError, json_of
 from turnwise.front_door import demo, installation
 from turnwise.live.markdown import as_html
 from turnwise.studies.asks import UNDER_EACH_REPLY
@@ -50,7 +48,7 @@ def demo_reply(request: HttpRequest) -> JsonResponse:
             {"error": _("There were many messages from your network. Wait a minute.")}, status=429
         )
     try:
-        return JsonResponse({"text": demo.reply(bot, demo.context_of(_json(request)))})
+        return JsonResponse({"text": demo.reply(bot, demo.context_of(json_of(request)))})
     except TooManyAtOnceError:
         return JsonResponse(
             {"error": _("Others are trying the demo just now. Wait a few seconds.")}, status=429
@@ -60,13 +58,6 @@ def demo_reply(request: HttpRequest) -> JsonResponse:
     except ChatbotError:
         # Its words may name hosts and settings, which are not for everybody.
         return JsonResponse({"error": _("The chatbot did not answer. Send it again.")}, status=503)
-
-
-def _json(request: HttpRequest) -> Any:
-    try:
-        return json.loads(request.body)
-    except (ValueError, RecursionError, RawPostDataException):
-        raise UnusableError(_("The request is not JSON.")) from None
 
 
 @require_safe
