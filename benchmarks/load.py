@@ -216,8 +216,21 @@ async def connected(job: dict[str, Any], kind: type[AnyBrowser]) -> list[AnyBrow
     return browsers
 
 
+async def at_rest(pid: int) -> None:
+    """Wait until the server has sent the first states of all dialogues, which is no part of a turn."""
+    before = cpu_seconds(pid)
+    for _ in range(int(PATIENCE / 0.25)):
+        await asyncio.sleep(0.25)
+        after = cpu_seconds(pid)
+        if after - before < 0.02:
+            return
+        before = after
+    raise SystemExit(f"The server was still busy {PATIENCE:g} s after the sockets had opened.")
+
+
 async def carry_out(job: dict[str, Any]) -> dict[str, Any]:
     browsers = await connected(job, Browser)
+    await at_rest(job["watch"]["server"])
     gc.collect()
     gc.freeze()
     now = time.monotonic()

@@ -46,6 +46,8 @@ def clean_response(response: Response) -> Response:
     nothing is visible becomes empty.
     """
     text, seconds = clean_text(response.text), response.first_seconds
+    if _has_only_text(response) and text == response.text and not is_blank(text):
+        return response
     cleaned = _replaced(
         _with_cut(response, MAX_REPLY_CHARS),
         text="" if is_blank(text) else text,
@@ -61,11 +63,19 @@ def clean_response(response: Response) -> Response:
     return _replaced(cleaned, remarks=remarks)
 
 
+def _has_only_text(response: Response) -> bool:
+    """True if nothing but the text needs cleaning, as with most bots that run here."""
+    others = response.candidates or response.remarks or response.reasoning or response.model
+    return not others and response.first_seconds is None
+
+
 def limited(response: Response, limit: int) -> Response:
     """Cut the text of a response after `limit` code points.
 
     A remark says so, in place of the last one if there are `MAX_REMARKS`; a complete reply becomes a cut one.
     """
+    if len(response.text) <= limit and len(response.remarks) <= MAX_REMARKS:
+        return response
     return _replaced(_with_cut(response, limit), text=response.text[:limit])
 
 

@@ -120,6 +120,8 @@ class Generation:
 
     def as_json(self) -> dict[str, Any] | None:
         """The value of the column; None for a complete reply with nothing else to record."""
+        if self == _NOTHING_TO_RECORD:
+            return None
         usage = {name: n for name, n in asdict(self.usage).items() if n is not None} if self.usage else {}
         values: dict[str, Any] = {
             "outcome": self.outcome.value if self.outcome is not ReplyOutcome.COMPLETE else "",
@@ -159,3 +161,6 @@ class Generation:
             return title
         whole = OUTCOME_TITLES[self.outcome_before_stop]
         return gettext("%(stopped)s (the whole reply: %(whole)s)") % {"stopped": title, "whole": whole}
+
+
+_NOTHING_TO_RECORD = Generation()

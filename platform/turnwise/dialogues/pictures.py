@@ -166,9 +166,11 @@ def pictures_of(dialogue_id: int) -> dict[int, PictureInfo]:
 
 def with_address(turn: Mapping[str, Any], participation_id: int) -> dict[str, Any]:
     """The frame of a turn whose picture has an address that this participant's browser may open."""
-    picture: PictureInfo | None = turn.get("picture")
-    rest = {name: value for name, value in turn.items() if name != "picture"}
-    return rest | ({"picture": participant_picture_of(picture, participation_id)} if picture else {})
+    frame = dict(turn)
+    picture: PictureInfo | None = frame.pop("picture", None)
+    if picture:
+        frame["picture"] = participant_picture_of(picture, participation_id)
+    return frame
 
 
 def participant_picture_of(picture: PictureInfo, participation_id: int) -> dict[str, Any]:

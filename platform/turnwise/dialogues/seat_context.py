@@ -104,7 +104,7 @@ class SeatContext:
     def due_before_reply(self, due: Sequence[int], position: int) -> tuple[int, ...]:
         """The due annotations without those that the bot's turn at this position has added."""
         added = self._due_with_reply(position)
-        return tuple(code for code in due if code not in added)
+        return tuple([code for code in due if code not in added])
 
     def _due_with_reply(self, position: int) -> list[int]:
         return [ask.due(position) for ask in self._asks_about_replies]
@@ -122,7 +122,7 @@ class SeatContext:
 
     def progress_before(self, progress: Progress, position: int) -> Progress:
         """Progress as it was before the bot's last turn, which is at this position."""
-        return replace(progress, turns=position, due=self.due_before_reply(progress.due, position))
+        return progress.at(position, self.due_before_reply(progress.due, position))
 
     def progress(
         self,

@@ -7,7 +7,7 @@ See docs/decisions/one-statement-per-turn.md and turns-in-batches.md.
 """
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -176,7 +176,7 @@ async def save_exchange(seat: SeatContext, context: Context, *, key: UUID, reply
     _at, turns, due_0, due_1 = row
     after = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
     # Report the progress as if the reply were still missing: the page must not see that one step sufficed.
-    before = replace(after, turns=turns - 1, due=seat.due_before_reply(after.due, position + 1))
+    before = seat.progress_before(after, position + 1)
     replied = _bot_turn(position + 1, reply), after
     return Exchange(_human_turn(seat, position, text, key), context, before, replied)
 

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 OLD_AFTER_SECONDS = 1.5
 """Age from which the list of bots with prices or budgets is read again."""
 
+_UNKNOWN = Usage()
+
 _background: set[asyncio.Task[None]] = set()
 
 
@@ -71,11 +73,10 @@ async def count(bot_id: int, response: Response | None) -> None:
     A reply without numbers of tokens counts only if the bot has prices. An error of the database is logged:
     the reply is there, and whoever stores it meets the same database.
     """
-    usage = _usage_of(response)
-    if not _is_counted(bot_id, usage):
+    if not _is_counted(bot_id, response):
         return
     try:
-        await in_database(partial(_count, bot_id, usage))
+        await in_database(partial(_count, bot_id, _usage_of(response)))
     except DatabaseError:
         log.exception("A reply of bot %s is missing from its usage.", bot_id)
 
@@ -84,17 +85,17 @@ def count_loading(bot_id: int, responses: Sequence[Response]) -> None:
     """Add the responses that a bot got while it was loaded; synchronous, for the thread that loads it."""
     if responses and CONCERNED.is_older(OLD_AFTER_SECONDS):
         CONCERNED.read()
-    for usage in map(_usage_of, responses):
-        if _is_counted(bot_id, usage):
-            _count(bot_id, usage)
+    for response in responses:
+        if _is_counted(bot_id, response):
+            _count(bot_id, _usage_of(response))
 
 
 def _usage_of(response: Response | None) -> Usage:
-    return response.usage if response and response.usage else Usage()
+    return response.usage if response and response.usage else _UNKNOWN
 
 
-def _is_counted(bot_id: int, usage: Usage) -> bool:
-    return usage != Usage() or bot_id in CONCERNED.priced
+def _is_counted(bot_id: int, response: Response | None) -> bool:
+    return bot_id in CONCERNED.priced or _usage_of(response) != _UNKNOWN
 
 
 def count_later(bot_id: int) -> None:
