@@ -16,7 +16,7 @@ from turnwise.audits.services import Missing
 from turnwise.bots.hosting import client, presence
 from turnwise.bots.models import Bot, CanaryRun
 from turnwise.live.jobs import AUDITS, ChunkedJob
-from turnwise.responses.bot_jobs import AT_WORK, JobWork, resume, work_slice
+from turnwise.responses.bot_jobs import AT_WORK, JobWork, take_up, work_slice
 from turnwise.responses.bulk_replies import SLICE_SECONDS, Trouble
 
 
@@ -82,10 +82,7 @@ def ask(audit_id: int) -> None:
 @shared_task
 def take_up_audits() -> None:
     """Restart audits whose process has died."""
-    at_work = Audit.objects.filter(state__in=AT_WORK)
-    for audit_id in at_work.values_list("pk", flat=True):
-        if _SLICES.send_if_abandoned(audit_id, ask):
-            resume(Audit, audit_id, now=timezone.now())
+    take_up(Audit.objects.all(), _SLICES, ask)
 
 
 @shared_task

@@ -14,7 +14,7 @@ from turnwise.judges import services
 from turnwise.judges.models import JudgeRun
 from turnwise.judges.services import Missing
 from turnwise.live.jobs import JUDGES, ChunkedJob
-from turnwise.responses.bot_jobs import AT_WORK, JobWork, resume, work_slice
+from turnwise.responses.bot_jobs import JobWork, take_up, work_slice
 from turnwise.responses.bulk_replies import SLICE_SECONDS, Trouble
 from turnwise.responses.tasks import seed_of
 
@@ -72,10 +72,7 @@ def judge(run_id: int) -> None:
 @shared_task
 def take_up_judge_runs() -> None:
     """Send the runs whose process has died to a worker again."""
-    at_work = JudgeRun.objects.filter(state__in=AT_WORK)
-    for run_id in at_work.values_list("pk", flat=True):
-        if _SLICES.send_if_abandoned(run_id, judge):
-            resume(JudgeRun, run_id, now=timezone.now())
+    take_up(JudgeRun.objects.all(), _SLICES, judge)
 
 
 def send(run_id: int) -> bool:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
+from celery import Task
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from turnwise.live.jobs import exclusive_lock
+from turnwise.live.jobs import ChunkedJob, exclusive_lock
 from turnwise.responses.bulk_replies import SLICE_SECONDS, BotChangedError, M, Slice, Work, run_slice
 
 MOST_ATTEMPTS = 3
@@ -55,6 +56,13 @@ def is_at_work(job: BotJob) -> bool:
 def resume(model: type[J], pk: int, *, now: datetime) -> None:
     """Record that a job continues after its process died, so that the bot is not blamed for the gap."""
     model._default_manager.filter(pk=pk, state=RUNNING).update(active_at=now)
+
+
+def take_up(jobs: models.QuerySet[J], chunks: ChunkedJob, task: "Task[[int], None]") -> None:
+    """Send the jobs among these to a worker again whose process has died."""
+    for pk in jobs.filter(state__in=AT_WORK).values_list("pk", flat=True):
+        if chunks.send_if_abandoned(pk, task):
+            resume(jobs.model, pk, now=timezone.now())
 
 
 def end(job: BotJob, state: str, reason: str, *, now: datetime) -> bool:

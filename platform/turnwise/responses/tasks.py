@@ -12,7 +12,7 @@ from chatbots.base import Context, Passage
 from turnwise.bots.hosting import client
 from turnwise.live.jobs import RUNS, ChunkedJob
 from turnwise.responses import services
-from turnwise.responses.bot_jobs import AT_WORK, JobWork, resume, work_slice
+from turnwise.responses.bot_jobs import JobWork, take_up, work_slice
 from turnwise.responses.bulk_replies import SLICE_SECONDS, Trouble
 from turnwise.responses.models import ResponseRun, Source
 from turnwise.responses.services import Missing
@@ -87,10 +87,7 @@ def answer(run_id: int) -> None:
 @shared_task
 def take_up_runs() -> None:
     """Send the runs whose process has died to a worker again."""
-    at_work = ResponseRun.objects.filter(state__in=AT_WORK, source=Source.BOT)
-    for run_id in at_work.values_list("pk", flat=True):
-        if _SLICES.send_if_abandoned(run_id, answer):
-            resume(ResponseRun, run_id, now=timezone.now())
+    take_up(ResponseRun.objects.filter(source=Source.BOT), _SLICES, answer)
 
 
 def send(run_id: int) -> bool:
