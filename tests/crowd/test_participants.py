@@ -2,6 +2,7 @@
 
 import csv
 import io
+from decimal import Decimal
 
 import pytest
 from django.test import Client
@@ -9,7 +10,7 @@ from django.utils import timezone
 
 from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
-from turnwise.crowd.models import Outcome, Participation
+from turnwise.crowd.models import Outcome, Participation, PayEntry
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.places.ending import complete
@@ -92,3 +93,84 @@ def test_an_empty_list_and_a_search_without_result_say_what_to_do(study: Study, 
 
     assert "Nobody has taken part yet" in client.get(address).content.decode()
     assert "&lt;b&gt;" in client.get(address, {"find": "<b>"}).content.decode()
+
+
+def act_on(client: Client, study: Study, people: list[Participation], action: str, **details: str) -> str:
+    """Post an action on several participants; returns its message."""
+    keys = [str(each.pk) for each in people]
+    sent = {"participation": keys, "action": action, "query": "state=complete&page=1&next=//evil", **details}
+    answer = client.post(f"/studies/{study.pk}/participants/act/", sent)
+    assert answer["Location"] == f"/studies/{study.pk}/participants/?state=complete&page=1"
+    return " ".join(str(message) for message in client.get(answer["Location"]).context["messages"])
+
+
+def test_several_workers_are_excluded_with_a_reason_and_taken_back_in(study: Study, client: Client) -> None:
+    people = [done(study, "a1"), done(study, "b2")]
+
+    assert "Give a reason" in act_on(client, study, people, "exclude", note=" ")
+    assert not study.participations.exclude(excluded_at=None).exists()
+    assert "2 workers are excluded" in act_on(client, study, people, "exclude", note="careless")
+    assert set(study.participations.values_list("excluded_reason", flat=True)) == {"careless"}
+    assert "undone" in act_on(client, study, people, "include")
+    assert not study.participations.exclude(excluded_at=None).exists()
+
+
+def test_the_work_of_several_is_ended_and_what_had_ended_stays(study: Study, client: Client) -> None:
+    wanda, gone = enter(study), done(study, "5f2c")
+    assign(wanda.pk)
+
+    said = act_on(client, study, [wanda, gone], "end-timed_out")
+
+    assert "The work of 1 participant is ended" in said
+    assert {each.assignment.outcome for each in study.participations.select_related("assignment")} == {
+        Outcome.TIMED_OUT,
+        COMPLETE,
+    }
+
+
+def test_a_bonus_is_given_to_all_who_are_ticked_or_to_none(make_study: MakeStudy, client: Client) -> None:
+    study = make_study(pay_amount="1.00")
+    first, second, working = done(study, "a1"), done(study, "b2"), enter(study)
+    assign(working.pk)
+
+    assert "not an amount" in act_on(client, study, [first], "bonus", amount="much")
+    assert "Type the bonus" in act_on(client, study, [first], "bonus")
+    assert "still at work" in act_on(client, study, [first, working], "bonus", amount="0.50")
+    assert not PayEntry.objects.filter(reason=PayEntry.Reason.BONUS).exists()
+    assert "2 participants" in act_on(client, study, [first, second], "bonus", amount="0,50")
+    given = PayEntry.objects.filter(reason=PayEntry.Reason.BONUS).values_list("worker", "amount")
+    assert set(given) == {(each.pseudonym, Decimal("0.50")) for each in (first, second)}
+
+
+def test_nothing_happens_to_participants_of_another_study(
+    make_study: MakeStudy, study: Study, client: Client
+) -> None:
+    elsewhere = done(make_study(title="Other"), "5f2c")
+
+    assert "Tick at least one" in act_on(client, study, [elsewhere], "exclude", note="careless")
+    assert "Choose what to do" in act_on(client, study, [done(study, "a1")], "burn")
+    elsewhere.refresh_from_db()
+    assert elsewhere.excluded_at is None
+
+
+def test_a_message_that_cannot_reach_everyone_is_sent_to_none(study: Study, client: Client) -> None:
+    assert "cannot be reached" in act_on(client, study, [done(study, "a1")], "write", note="Thank you!")
+
+
+def test_the_list_is_filtered_and_ordered(study: Study, client: Client) -> None:
+    first, second, working = done(study, "a1"), done(study, "b2"), enter(study)
+    assign(working.pk)
+
+    def rows(query: str) -> list[int]:
+        return [each.pk for each in client.get(f"/studies/{study.pk}/participants/?{query}").context["rows"]]
+
+    assert rows("sort=oldest") == [first.pk, second.pk, working.pk]
+    assert rows("") == rows("sort=unknown&state=unknown") == [working.pk, second.pk, first.pk]
+    assert rows("state=working") == [working.pk]
+    assert rows("state=complete&sort=worker") == sorted(
+        [first.pk, second.pk], key=lambda pk: names(study)[pk]
+    )
+
+
+def names(study: Study) -> dict[int, str]:
+    return dict(study.participations.values_list("pk", "pseudonym"))

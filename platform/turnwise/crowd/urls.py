@@ -9,7 +9,7 @@ from turnwise.crowd.entry import arrival_views, worker_views
 from turnwise.crowd.panels import panel_views
 from turnwise.crowd.pay import payment_views
 from turnwise.crowd.preview import PreviewConsumer
-from turnwise.crowd.running import running_views
+from turnwise.crowd.running import participant_views, running_views
 
 # Django's `path` is typed for views; Channels' router takes its result for consumers too.
 consumer: Any = PreviewConsumer.as_asgi()
@@ -36,7 +36,7 @@ urlpatterns = [
     path("studies/<int:pk>/panels/", panel_views.panels, name="panels"),
     path("studies/<int:pk>/panels/invite/", panel_views.invite, name="invite"),
     path("studies/<int:pk>/invitations.csv", panel_views.invitations_csv, name="invitations_csv"),
-    path("studies/<int:pk>/participants/<int:participation>/end/", running_views.end, name="end"),
+    path("studies/<int:pk>/participants/<int:participation>/end/", participant_views.end, name="end"),
     path("studies/<int:pk>/prolific/", payment_views.prolific, name="prolific"),
     path("studies/<int:pk>/prolific/steer/", payment_views.steer, name="prolific_steer"),
     path("studies/<int:pk>/prolific/bonuses/", payment_views.bonuses, name="prolific_bonuses"),
@@ -48,7 +48,8 @@ urlpatterns = [
     path("studies/<int:pk>/payments/<int:participation>/", payment_views.change, name="change_pay"),
     path("studies/<int:pk>/preview/", preview.preview, name="preview"),
     path("studies/<int:pk>/preview/<slug:page>/", preview.preview_page, name="preview_page"),
-    path("studies/<int:pk>/participants/", running_views.participants, name="participants"),
-    path("studies/<int:pk>/participants/exclude/", running_views.exclude, name="exclude"),
-    path("studies/<int:pk>/participants.csv", running_views.participants_csv, name="participants_csv"),
+    path("studies/<int:pk>/participants/", participant_views.participants, name="participants"),
+    path("studies/<int:pk>/participants/act/", participant_views.act, name="act"),
+    path("studies/<int:pk>/participants/exclude/", participant_views.exclude, name="exclude"),
+    path("studies/<int:pk>/participants.csv", participant_views.participants_csv, name="participants_csv"),
 ]

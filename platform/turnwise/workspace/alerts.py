@@ -204,7 +204,7 @@ def _suspects(shown: Sequence[Running]) -> list[Alert]:
                 each.suspects,
             )
             % {"n": each.suspects},
-            f"{reverse('crowd:participants', args=[each.study.pk])}?signs=yes",
+            f"{reverse('crowd:participants', args=[each.study.pk])}?state=signs",
             _("Judge them"),
         )
         for each in shown
