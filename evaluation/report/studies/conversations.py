@@ -24,6 +24,7 @@ from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
+from evaluation.report.scenarios import Scenarios, scenario_figures
 from evaluation.report.studies.course import Course, course_figures, with_refusals
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
@@ -206,6 +207,7 @@ class StudyData:
         plan: the declared analysis and the excluded workers.
         conduct: facts of the study for the rules of its protocol.
         design: protocol and asks of the study.
+        scenarios: by conversation, the name of its row of the study's table of scenarios.
         manners: by worker, their behaviour; None: look for no signs.
         facets: by bot, the facets that the researcher declared.
         exchanged: measures of each reply; None if the report does not show them.
@@ -219,6 +221,7 @@ class StudyData:
     facets: Facets = field(default_factory=dict)
     exchanged: ExchangeMeasures | None = None
     design: Design = field(default_factory=Design)
+    scenarios: Scenarios = field(default_factory=dict)
 
 
 def study_result(study: StudyData) -> dict[str, Any]:
@@ -234,6 +237,7 @@ def study_result(study: StudyData) -> dict[str, Any]:
     for part, counted in study.plan.parts(result, first.judged):
         part["normalised"] = normalised_figures(first.questions, counted, terms)
         part["facets"] = facet_figures(first.questions, counted, study.facets, terms)
+        part["scenarios"] = scenario_figures(first.questions, counted, study.scenarios, terms)
         plan = replace(study.plan, primary=Analysis(part.get("analysis", study.plan.primary)))
         part |= by_turn_figures(study.asks, plan, study.exchanged, level)
     result["beside"] = [ask_figures(each, study.plan, terms) for each in others]
