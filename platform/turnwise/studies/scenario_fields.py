@@ -21,7 +21,7 @@ class Submitted(NamedTuple):
     """What was submitted: the text of the field, and a file, which takes its place."""
 
     text: str
-    file: UploadedFile | None
+    file: UploadedFile[Any] | None
 
 
 class TableWidget(forms.Textarea):

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
+from django.http import QueryDict
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from typing_extensions import override
@@ -76,8 +78,10 @@ class ConversationForm(StudyForm):
             says = _("There is a scenario above, too. Empty it, or make it a row of this table.")
             self.add_error("scenarios", says)
         elif self.files and "scenarios" in cleaned:
-            self.data = {**self.data.dict(), "scenarios": as_csv(cleaned["scenarios"])}
-            self.files = {}
+            shown = QueryDict(mutable=True)
+            shown.update(self.data)
+            shown["scenarios"] = as_csv(cleaned["scenarios"])
+            self.data, self.files = shown, MultiValueDict()
         return cleaned
 
 
