@@ -13,20 +13,24 @@ from django.db import connection
 from django.test import Client
 from openpyxl import Workbook
 
+from evaluation.questions import GOAL
 from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, enter, session_cookie, start_dialogue, worker_of
-from tests.planted import SignIn, computed, figures, talked
+from tests.planted import SignIn, add_exchange, add_label, ask_of, bot_of, computed, figures
 from tests.studies.test_presets import called
 from tests.studies.test_studies import FORM
 from turnwise.accounts.models import User
 from turnwise.bots.hosting.remote import decode_context, encode_context
 from turnwise.bots.models import Bot
+from turnwise.bots.services import version_of
 from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.crowd.models import Assignment
 from turnwise.crowd.places.assignment import assign
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.queries import context_of, seat_of
 from turnwise.dialogues.services import begin
+from turnwise.labels.models import Label
+from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import Study
 from turnwise.studies.opening_checks import checks
 from turnwise.studies.scenarios import as_csv, parse
@@ -218,23 +222,46 @@ def test_before_opening_prompts_with_a_column_that_the_table_lacks_are_named(mak
     assert "Scripty ({scenario.price})." in found.says
 
 
+def end_with_goal(dialogue: Dialogue, reached: str) -> None:
+    study = dialogue.study
+    Label.objects.create(
+        dialogue=dialogue, rater=worker_of(dialogue), study=study, party=Party.CHATTER,
+        ask=ask_of(study, "goal"), question_set="goal", answers=GOAL.check({"goal_reached": reached}),
+        created_at=dialogue.started_at, changed_at=dialogue.started_at,
+    )  # fmt: skip
+    ended = {"ending": "complete", "ended_at": dialogue.started_at, "due_1": []}
+    Dialogue.objects.filter(pk=dialogue.pk).update(**ended)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_exports_and_report_split_by_scenario_and_the_bundle_gives_the_same(
     make_study: MakeStudy, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
-    study = make_study({"ann": 4, "bob": 4}, min_turns=2, max_turns=8, scenarios=ROWS)
+    asks = [
+        AskSpec("ssa", About.PARTNER_TURN, Moment.EACH_TURN),
+        AskSpec("goal", About.DIALOGUE, Moment.AT_END),
+    ]
+    study = make_study({"ann": 4, "bob": 4}, min_turns=2, max_turns=8, scenarios=ROWS, asks=asks)
     for n in range(8):
-        talked(study, [(True, n % 2 == 0), (n % 3 > 0, n % 3 > 0)])
+        dialogue = start_dialogue(study)
+        add_exchange(dialogue, version_of(bot_of(dialogue), {}), text="Well", latency=10)
+        add_label(dialogue, position=2, answers={"sensible": True, "specific": n % 3 > 0})
+        end_with_goal(dialogue, "yes" if dialogue.scenario == ROWS[0] else "partly")
 
-    found = figures(computed(study))["scenarios"]
+    result = figures(computed(study))
+    found, goals = result["scenarios"], result["beside"][0]["scenarios"]["scores"][0]
     client = sign_in(rex)
     page = client.get(f"/studies/{study.pk}/report/").content.decode()
     labels = b"".join(client.get(f"/studies/{study.pk}/turns.csv").streaming_content).decode()
 
     assert found["names"] == [{"name": "ask", "conversations": 4}, {"name": "buy", "conversations": 4}]
     assert found["bots"] == ["Ann", "Bob"]
+    assert {row["name"]: row["cells"][0]["value"] for row in goals["rows"]} == {"ask": 0.0, "buy": 100.0}
     assert all(cell["value"] is not None for row in found["scores"][0]["rows"] for cell in row["cells"])
-    assert "By scenario" in page
+    assert page.count("<h3>By scenario</h3>") == 2
+    assert "Scenario buy" in "".join(
+        client.get(f"/dialogues/{each.public_id}/").content.decode() for each in study.dialogues.all()
+    )
     assert labels.splitlines()[0].endswith(",scenario")
     assert {line.rpartition(",")[2] for line in labels.splitlines()[1:]} == {"ask", "buy"}
     call_command("bundle", str(study.pk), output=tmp_path / "bundle.zip")

@@ -237,15 +237,15 @@ def study_result(study: StudyData) -> dict[str, Any]:
     for part, counted in study.plan.parts(result, first.judged):
         part["normalised"] = normalised_figures(first.questions, counted, terms)
         part["facets"] = facet_figures(first.questions, counted, study.facets, terms)
-        part["scenarios"] = scenario_figures(first.questions, counted, study.scenarios, terms)
         plan = replace(study.plan, primary=Analysis(part.get("analysis", study.plan.primary)))
         part |= by_turn_figures(study.asks, plan, study.exchanged, level)
     result["beside"] = [ask_figures(each, study.plan, terms) for each in others]
     flagged = signs([ask.judged for ask in study.asks], study.manners)
     for ask, figures in zip(study.asks, [result, *result["beside"]], strict=True):
         figures["flagged"] = scores_without_flagged(ask.questions, ask.judged, flagged, terms)
-        for part, _ in study.plan.parts(figures, ask.judged):
+        for part, counted in study.plan.parts(figures, ask.judged):
             with_refusals(part, study.courses)
+            part["scenarios"] = scenario_figures(ask.questions, counted, study.scenarios, terms)
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
     return result | conformance(study.design, study.conduct)
 
