@@ -33,7 +33,7 @@ from turnwise.labels.models import Label
 from turnwise.studies.asks import About, AskSpec, Moment, Party
 from turnwise.studies.models import Study
 from turnwise.studies.opening_checks import checks
-from turnwise.studies.scenarios import as_csv, parse
+from turnwise.studies.scenarios.tables import as_csv, parse
 from turnwise.studies.services import clone
 
 EXAMPLE = Path("static/examples/scenarios.csv").read_text()

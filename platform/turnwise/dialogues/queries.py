@@ -22,7 +22,7 @@ from turnwise.studies.asks import Party
 from turnwise.studies.models import ReplyDisplay, Study
 from turnwise.studies.models.choices import english_names
 from turnwise.studies.queries import studies_of
-from turnwise.studies.scenarios import Scenario, prompt_columns
+from turnwise.studies.scenarios.tables import Scenario, prompt_columns
 
 # Filter of turns that people have labelled here. Labels of rehearsals and of imported files do not count.
 LABELLED = Q(

@@ -13,7 +13,7 @@ from turnwise.crowd.places.reservation import current_phase_assignments, holding
 from turnwise.dialogues.models import Seat
 from turnwise.live.jobs import SCENARIOS
 from turnwise.studies.models import Study
-from turnwise.studies.scenarios import Scenario
+from turnwise.studies.scenarios.tables import Scenario
 
 
 def deal(study: Study, bot: Bot | None) -> Scenario | None:

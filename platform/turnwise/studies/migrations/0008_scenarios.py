@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
             field=models.JSONField(
                 blank=True,
                 default=list,
-                help_text="Rows of studies.scenarios, of which each conversation gets one.",
+                help_text="Its rows; each conversation gets one.",
                 verbose_name="table of scenarios",
             ),
         ),

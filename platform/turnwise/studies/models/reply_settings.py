@@ -127,7 +127,7 @@ class ReplySettings(models.Model):
         blank=True,
         default=list,
         verbose_name=_("table of scenarios"),
-        help_text=_("Rows of studies.scenarios, of which each conversation gets one."),
+        help_text=_("Its rows; each conversation gets one."),
     )
 
     class Meta:

@@ -16,7 +16,7 @@ from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.seat_context import asks_of
 from turnwise.questions.question_sets import questions_json
 from turnwise.studies.models import ReplyDisplay, Study
-from turnwise.studies.scenarios import situation_of
+from turnwise.studies.scenarios.tables import situation_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from turnwise.live.markdown import as_html
 from turnwise.questions.question_sets import describe_answers_error, question_set_async
 from turnwise.studies.asks import About
 from turnwise.studies.models import ReplyDisplay, Speaker, Study
-from turnwise.studies.scenarios import Scenario, situation_of
+from turnwise.studies.scenarios.tables import Scenario, situation_of
 from turnwise.tasks.conversation.page import PartnerDescription, page_settings
 
 SCRIPTED = (

@@ -36,8 +36,8 @@ from turnwise.studies.form_fields import AskForms
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm, StudyPage
 from turnwise.studies.models import MOST_WANTED, Study, StudyBot
 from turnwise.studies.queries import choosable_bots
-from turnwise.studies.scenario_fields import scenarios_field
-from turnwise.studies.scenarios import Scenario, as_csv
+from turnwise.studies.scenarios.form_field import scenarios_field
+from turnwise.studies.scenarios.tables import Scenario, as_csv
 
 USUAL_TARGET = 100
 MOST_ROWS = 200

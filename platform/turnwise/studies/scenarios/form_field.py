@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from turnwise.contexts.tables import FileRefusedError, decoded
 from turnwise.contexts.workbook_uploads import text_of_workbook
-from turnwise.studies.scenarios import MOST_CHARACTERS, MOST_FINDINGS, Parsed, Scenario, parse
+from turnwise.studies.scenarios.tables import MOST_CHARACTERS, MOST_FINDINGS, Parsed, Scenario, parse
 
 ENDINGS = {"csv": "csv", "tsv": "csv", "txt": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "xlsx": "xlsx"}
 
