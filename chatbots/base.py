@@ -88,11 +88,13 @@ class Setting:
         language: name of its language in English, as in "German"; empty if the study has several or none.
         scenario: the situation that the partner has been given; may be empty.
         persona: the person that the bot is to be; may be empty. The partner does not see it.
+        columns: name and value of each column in the conversation's row of a table of scenarios.
     """
 
     language: str = ""
     scenario: str = ""
     persona: str = ""
+    columns: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

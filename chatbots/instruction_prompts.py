@@ -11,7 +11,7 @@ from pydantic import Field
 
 from chatbots.base import Context, Passage, Speaker, Turn
 from chatbots.pictures import Picture
-from chatbots.prompt_variables import VARIABLES, filled, variables_in
+from chatbots.prompt_variables import OF_SCENARIO, VARIABLES, filled, variables_in
 
 
 class Message(TypedDict):
@@ -121,8 +121,8 @@ def system_field() -> Any:
         title="System prompt",
         description=(
             f"Instructions that the model gets before the dialogue; empty for none. {names} are filled in "
-            "from the study; write {{language}} to send the word in braces. Where {material} stands, the "
-            "prompt with material is not added."
+            "from the study, {scenario.NAME} from the column NAME of its scenarios; write {{language}} "
+            "to send the word in braces. Where {material} stands, the prompt with material is not added."
         ),
         examples=["You are a friendly chat partner. Answer in one or two sentences."],
         json_schema_extra={"format": "multiline"},
@@ -146,6 +146,7 @@ def system_of(system: str, context: Context, template: str, sentences: int | Non
         "scenario": setting.scenario,
         "persona": setting.persona,
         "material": material,
+        **{f"{OF_SCENARIO}{name}": value for name, value in setting.columns},
     }
     prompt = filled(system, values)
     if has_place or not is_given:

@@ -1,5 +1,6 @@
-r"""Variables of system prompts: `{language}`, `{scenario}`, `{persona}` and `{material}`.
+r"""Variables of system prompts: `{language}`, `{scenario}`, `{persona}`, `{material}` and `{scenario.NAME}`.
 
+`{scenario.NAME}` is the column NAME of the study's table of scenarios, in the row of this conversation.
 A word in one pair of braces is a variable. Any other braces are ordinary text, such as those of JSON or code.
 A word in two or more pairs is text, too, and loses one pair: `{{language}}` is sent as `{language}`.
 A word that is no variable is refused, since it is probably misspelt, unless it looks like code: braces right
@@ -12,7 +13,10 @@ from collections.abc import Callable, Mapping
 VARIABLES = ("language", "scenario", "persona", "material")
 """Names of the variables, in the order of messages."""
 
-_WORD = re.compile(r"(?P<open>\{+)(?P<word>[A-Za-z_]\w*)(?P<close>\}+)")
+OF_SCENARIO = "scenario."
+"""Beginning of the variables with the columns of a table of scenarios."""
+
+_WORD = re.compile(r"(?P<open>\{+)(?P<word>scenario\.\w+|[A-Za-z_]\w*)(?P<close>\}+)")
 _CODE_BEFORE = re.compile(r"[\w$\\}\])]")
 
 
@@ -20,6 +24,13 @@ def variables_in(template: str) -> list[str]:
     """List the variables that a template uses, in the order of `VARIABLES`."""
     used = {match["word"] for match in _WORD.finditer(template) if _pairs(match) == 1}
     return [name for name in VARIABLES if name in used]
+
+
+def scenario_columns_in(template: str) -> list[str]:
+    """List the columns of a table of scenarios that a template uses, each once, in their order there."""
+    words = (match["word"] for match in _WORD.finditer(template) if _pairs(match) == 1)
+    named = (word.removeprefix(OF_SCENARIO) for word in words if word.startswith(OF_SCENARIO))
+    return list(dict.fromkeys(named))
 
 
 def check_variables(template: str) -> str:
@@ -30,8 +41,9 @@ def check_variables(template: str) -> str:
     """
     for match in _WORD.finditer(template):
         word, start = match["word"], match.start()
+        is_known = word in VARIABLES or word.startswith(OF_SCENARIO)
         is_code = start > 0 and _CODE_BEFORE.match(template, start - 1)
-        if _pairs(match) == 1 and word not in VARIABLES and not is_code:
+        if _pairs(match) == 1 and not is_known and not is_code:
             known = ", ".join(f"{{{name}}}" for name in VARIABLES)
             raise ValueError(
                 f"has the unknown variable {{{word}}}. There are {known}; to send the word in braces, write "
@@ -54,7 +66,7 @@ def _value_from(values: Mapping[str, str]) -> Callable[[re.Match[str]], str]:
     def value(match: re.Match[str]) -> str:
         if _pairs(match) > 1:
             return match[0][1:-1]
-        if match["word"] not in VARIABLES:
+        if match["word"] not in VARIABLES and not match["word"].startswith(OF_SCENARIO):
             return match[0]
         return match["open"][1:] + values.get(match["word"], "") + match["close"][1:]
 

@@ -40,6 +40,7 @@ from evaluation.questions.scores import (
 )
 from evaluation.questions.sets import (
     context_fitness,
+    goals,
     identity,
     participants,
     preference,
@@ -53,6 +54,7 @@ __all__ = [
     "DEMOGRAPHICS",
     "FEEDBACK",
     "FIRST",
+    "GOAL",
     "HUMAN_LIKENESS",
     "IDENTITY_REPLY",
     "LIKERT",
@@ -112,6 +114,7 @@ IDENTITY_REPLY = in_every_language(identity.IDENTITY_REPLY)
 CONTEXT_FITNESS = in_every_language(context_fitness.CONTEXT_FITNESS)
 DEMOGRAPHICS = in_every_language(participants.DEMOGRAPHICS)
 FEEDBACK = in_every_language(participants.FEEDBACK)
+GOAL = in_every_language(goals.GOAL)
 
 QUESTION_SETS: Mapping[str, QuestionSet] = {
     s.key: s
@@ -131,6 +134,7 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
         CONTEXT_FITNESS,
         DEMOGRAPHICS,
         FEEDBACK,
+        GOAL,
     )
 }
 """The sets that come with Turnwise."""

@@ -13,7 +13,7 @@ RESERVED = frozenset(
      "label_changes", "labelled_at", "latency_ms", "material", "model", "moment", "number", "occasion",
      "origin", "outcome", "outcome_before_stop", "picture", "position", "prompt_tokens", "question_set",
      "rater", "rater_excluded", "reasoning", "reasoning_tokens", "remarks", "reply_version", "reply_versions",
-     "response", "shown_ms", "sides_swapped", "study", "subject", "turn")
+     "response", "scenario", "shown_ms", "sides_swapped", "study", "subject", "turn")
 )  # fmt: skip
 
 

@@ -133,6 +133,7 @@ STORED = {
     "context-fitness": "abc4c4728a2c09f7",
     "demographics": "ab526de79b442649",
     "feedback": "dba2b7e7c6a346cf",
+    "goal": "d17de6fd12428d42",
 }
 
 

@@ -83,7 +83,12 @@ def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
     facets = {bot["shown_as"]: bot.get("facets") or {} for bot in about["bots"]}
     exchanged = _exchanged(bundle, about, transcripts)
     plan, design = plan_of(bundle, about), design_of(bundle, about)
-    return StudyData(asks, courses, plan, conduct, manners, facets, exchanged, design)
+    scenarios = {  # older bundles have none
+        row["number"]: row["scenario"]
+        for row in transcripts.conversations.values()
+        if row.get("scenario") is not None
+    }
+    return StudyData(asks, courses, plan, conduct, manners, facets, exchanged, design, scenarios)
 
 
 def _exchanged(bundle: BundleFiles, about: Row, transcripts: _Transcripts) -> ExchangeMeasures | None:

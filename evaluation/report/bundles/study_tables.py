@@ -47,6 +47,11 @@ CONVERSATIONS = Table(
         Column("min_turns", Kind.INTEGER, "turns that it needs, the opening not counted"),
         Column("max_turns", Kind.INTEGER, "turns that it may have, the opening not counted"),
         Column("turns", Kind.INTEGER, "turns that it has, the opening included"),
+        Column(
+            "scenario",
+            Kind.TEXT,
+            "name of its row in the study's table of scenarios, as in study.json; empty without one",
+        ),
     ),
 )
 

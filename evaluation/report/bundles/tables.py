@@ -89,6 +89,7 @@ _OF_RESPONSES = tuple(
     for column in _RESPONSE
 )
 LATER_COLUMNS = {
+    CONVERSATIONS.name: frozenset(("scenario",)),
     ITEMS.name: frozenset(("bot", "given_at")),
     "pairs": frozenset(column.name for column in _OF_RESPONSES),
 }

@@ -24,6 +24,7 @@ from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
+from evaluation.report.scenarios import Scenarios, scenario_figures
 from evaluation.report.studies.course import Course, course_figures, with_refusals
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
@@ -206,6 +207,7 @@ class StudyData:
         plan: the declared analysis and the excluded workers.
         conduct: facts of the study for the rules of its protocol.
         design: protocol and asks of the study.
+        scenarios: by conversation, the name of its row of the study's table of scenarios.
         manners: by worker, their behaviour; None: look for no signs.
         facets: by bot, the facets that the researcher declared.
         exchanged: measures of each reply; None if the report does not show them.
@@ -219,6 +221,7 @@ class StudyData:
     facets: Facets = field(default_factory=dict)
     exchanged: ExchangeMeasures | None = None
     design: Design = field(default_factory=Design)
+    scenarios: Scenarios = field(default_factory=dict)
 
 
 def study_result(study: StudyData) -> dict[str, Any]:
@@ -240,8 +243,9 @@ def study_result(study: StudyData) -> dict[str, Any]:
     flagged = signs([ask.judged for ask in study.asks], study.manners)
     for ask, figures in zip(study.asks, [result, *result["beside"]], strict=True):
         figures["flagged"] = scores_without_flagged(ask.questions, ask.judged, flagged, terms)
-        for part, _ in study.plan.parts(figures, ask.judged):
+        for part, counted in study.plan.parts(figures, ask.judged):
             with_refusals(part, study.courses)
+            part["scenarios"] = scenario_figures(ask.questions, counted, study.scenarios, terms)
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
     return result | conformance(study.design, study.conduct)
 

@@ -70,18 +70,25 @@ def decoded(data: bytes, *, too_large: str) -> str:
     return text
 
 
-def rows_of(text: str, ending: str, *, needed: Collection[str] = ()) -> Iterator[Row | Finding]:
+def rows_of(
+    text: str, ending: str, *, needed: Collection[str] = (), keeps_empty: bool = False
+) -> Iterator[Row | Finding]:
     """Yield the rows of a file ("jsonl" or "csv"); lines that cannot be read come as findings.
 
-    A CSV file without one of the `needed` columns gives a single finding.
+    A CSV file without one of the `needed` columns gives a single finding. Empty rows are left out, or with
+    `keeps_empty` come as rows without fields, except blank lines at the end.
     """
-    return _csv_rows(text, needed) if ending == "csv" else _json_rows(text)
+    if keeps_empty:
+        text = text.rstrip("\r\n")
+    return _csv_rows(text, needed, keeps_empty) if ending == "csv" else _json_rows(text, keeps_empty)
 
 
-def _json_rows(text: str) -> Iterator[Row | Finding]:
+def _json_rows(text: str, keeps_empty: bool) -> Iterator[Row | Finding]:
     for line, content in enumerate(text.split("\n"), start=1):
         if content.strip():
             yield _json_row(line, content)
+        elif keeps_empty:
+            yield Row(line, {})
 
 
 def json_fault(error: ValueError | RecursionError) -> str:
@@ -103,7 +110,7 @@ def _json_row(line: int, content: str) -> Row | Finding:
     return Row(line, fields)
 
 
-def _csv_rows(text: str, needed: Collection[str]) -> Iterator[Row | Finding]:
+def _csv_rows(text: str, needed: Collection[str], keeps_empty: bool) -> Iterator[Row | Finding]:
     mark = _mark_in(text.split("\n", 1)[0])
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     names: list[str] | None = None
@@ -118,6 +125,8 @@ def _csv_rows(text: str, needed: Collection[str]) -> Iterator[Row | Finding]:
             elif any(cell.strip() for cell in cells):
                 is_empty = False
                 yield _csv_row(line, names, cells)
+            elif keeps_empty:
+                yield Row(line, {})
             line = reader.line_num + 1
     except csv.Error as error:
         yield Finding(line, f"The CSV cannot be read from here on: {error}. Check quotes and commas.")

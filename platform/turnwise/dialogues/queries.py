@@ -22,6 +22,7 @@ from turnwise.studies.asks import Party
 from turnwise.studies.models import ReplyDisplay, Study
 from turnwise.studies.models.choices import english_names
 from turnwise.studies.queries import studies_of
+from turnwise.studies.scenarios.tables import Scenario, prompt_columns
 
 # Filter of turns that people have labelled here. Labels of rehearsals and of imported files do not count.
 LABELLED = Q(
@@ -38,7 +39,7 @@ _SEAT_FIELDS = (
     "dialogue__study__max_reply_versions", "dialogue__study__max_message_chars",
     "dialogue__study__max_reply_chars", "dialogue__study__stores_reasoning",
     "dialogue__study__languages", "dialogue__study__scenario", "dialogue__study__persona",
-    "dialogue__study__takes_pictures",
+    "dialogue__study__takes_pictures", "dialogue__scenario",
 )  # fmt: skip
 
 
@@ -91,14 +92,22 @@ def seat_of(public_id: UUID, worker_id: int) -> SeatContext:
         message_limit=dialogue.study.message_limit,
         reply_limit=dialogue.study.reply_limit,
         stores_reasoning=dialogue.study.stores_reasoning,
-        setting=setting_of(dialogue.study),
+        setting=setting_of(dialogue.study, dialogue.scenario),
         takes_pictures=dialogue.study.takes_pictures,
     )
 
 
-def setting_of(study: Study) -> Setting:
-    """Values of the variables of system prompts. They are fixed once the study has been opened."""
-    return Setting(english_names(study.languages), study.scenario, study.persona)
+def setting_of(study: Study, row: Scenario | None = None) -> Setting:
+    """Values of the variables of system prompts. They are fixed once the study has been opened.
+
+    Args:
+        study: study of the conversation.
+        row: the conversation's row of the study's table of scenarios.
+    """
+    language = english_names(study.languages)
+    if row is None:
+        return Setting(language, study.scenario, study.persona)
+    return Setting(language, row["scenario"], study.persona, prompt_columns(row))
 
 
 def progress_of(seat: SeatContext) -> Progress:

@@ -23,7 +23,7 @@ from turnwise.bots.models import Bot
 from turnwise.crowd import refusals
 from turnwise.crowd.models import Assignment, Outcome
 from turnwise.crowd.places.ending import complete
-from turnwise.dialogues import operator_replies, pictures, reading_material
+from turnwise.dialogues import operator_replies, pictures, reading_material, scenarios
 from turnwise.dialogues.models import Dialogue, Fault, Seat, Turn
 from turnwise.dialogues.progress import Progress, SeatAsk, due_at_the_end
 from turnwise.dialogues.queries import context_of, count_faults, progress_of, progress_of_row, saved_turn
@@ -101,10 +101,12 @@ def create_dialogue(study: Study, first: SeatOccupant, second: SeatOccupant, *, 
     """Create a conversation by the study's protocol, with both seats; the first occupant speaks first."""
     opening = study.opening_text
     asks = [asks_of_study(study, of_worker=bool(occupant.assignment)) for occupant in (first, second)]
+    has_people = first.assignment or second.assignment
     dialogue = Dialogue.objects.create(
         study=study,
         started_at=now,
         language=study.only_language,
+        scenario=scenarios.deal(study, first.bot or second.bot) if has_people else None,
         opening_turns=1 if opening else 0,
         turns=1 if opening else 0,
         min_turns=study.min_turns,

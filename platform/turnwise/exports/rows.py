@@ -54,7 +54,7 @@ SELECT row_number() OVER (ORDER BY d.id), d.public_id::text,
           FROM dialogues_seat AS seat
          WHERE seat.dialogue_id = d.id AND seat.worker_id IS NOT NULL),
        d.started_at, d.ended_at, nullif(d.ending, ''), d.opening_turns, d.min_turns, d.max_turns,
-       d.turns
+       d.turns, d.scenario->>'name'
   FROM dialogues_dialogue AS d
  WHERE d.study_id = %s
  ORDER BY d.id

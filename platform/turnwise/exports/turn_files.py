@@ -65,6 +65,7 @@ class LabelledTurn(NamedTuple):
     subject: str
     ask: int | None
     picture: str | None
+    scenario: str | None
 
 
 def _texts(conversation: str, seat: str, order: str) -> str:
@@ -122,7 +123,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        l.shown_ms, l.answer_ms, l.occasion,
        {OWN_MATERIAL},
        CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
-       ask.number, {picture_before("d.id", "l.position")}
+       ask.number, {picture_before("d.id", "l.position")}, d.scenario->>'name'
   FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %(study)s ORDER BY id) AS d
  CROSS JOIN LATERAL (
        SELECT given.*, said.position, said.text, said.latency_ms, said.generation, said.bot_version_id
@@ -171,7 +172,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        {_material("NULL")},
        CASE WHEN l.response_id IS NOT NULL THEN 'response' WHEN l.context_id IS NOT NULL THEN 'context'
             WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
-       ask.number, {picture_before("d.id", "i.position")}
+       ask.number, {picture_before("d.id", "i.position")}, d.scenario->>'name'
   FROM {JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
@@ -204,7 +205,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), {NO_GENERATION}, {NO_VERSIONS},
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
-       {_material(_PAIR_SIDE)}, 'pair', ask.number, NULL
+       {_material(_PAIR_SIDE)}, 'pair', ask.number, NULL, NULL
   FROM {JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
@@ -224,7 +225,7 @@ ABOUT_PEOPLE = f"""
 SELECT s.code, '', NULL, '', '', NULL::integer, NULL, NULL, p.pseudonym, l.question_set, l.answers::text,
        NULL::integer, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        p.excluded_at IS NOT NULL, '', {NO_GENERATION}, {NO_VERSIONS}, false, l.shown_ms, l.answer_ms,
-       p.number, NULL, 'person', ask.number, NULL
+       p.number, NULL, 'person', ask.number, NULL, NULL
   FROM labels_label AS l
   JOIN studies_ask AS ask ON ask.id = l.ask_id
   JOIN crowd_participation AS p ON p.id = l.participation_id

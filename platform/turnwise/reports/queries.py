@@ -55,7 +55,9 @@ def study_data(study: Study) -> StudyData:
     facets = {names[bot]: levels for bot, levels in study.study_bots.values_list("bot_id", "facets")}
     measured = reply_metrics.exchange_measures(study)
     plan, design = analysis_plan(study), design_of(study)
-    return StudyData(asks, went, plan, conduct, manners(study), facets, measured, design)
+    dealt = Dialogue.objects.filter(study=study, scenario__isnull=False)
+    scenarios = dict(dealt.values_list("pk", "scenario__name"))
+    return StudyData(asks, went, plan, conduct, manners(study), facets, measured, design, scenarios)
 
 
 def analysis_plan(study: Study) -> AnalysisPlan:

@@ -1,12 +1,13 @@
 """Checks before a study is opened to workers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from chatbots.prompt_variables import scenario_columns_in
 from evaluation.texts.cleaning import ENOUGH_LETTERS, contradiction
 from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
@@ -14,6 +15,7 @@ from turnwise.bots.queries import sees_pictures
 from turnwise.bots.trial import Greeting, greet_bots
 from turnwise.studies.consent import why_contact_missing, why_debriefing_unfinished, why_unfinished
 from turnwise.studies.models import ConsentVersion, Study
+from turnwise.studies.scenarios.tables import COLUMNS, variables_of
 from turnwise.studies.services import set_state
 from turnwise.studies.tasks import task_of
 
@@ -53,7 +55,7 @@ def checks(study: Study) -> list[Check]:
         told = _("Workers are told at the end what the debriefing says.")
         untold = _("Workers are never told that a person answers as the chatbot. Write a debriefing.")
         found += [Check(_("Debriefing"), told if study.debriefing else untold, bool(study.debriefing))]
-    return [*found, *_picture_check(study)]
+    return [*found, *_picture_check(study), *_scenario_check(study)]
 
 
 def first_obstacle(study: Study) -> Check | None:
@@ -97,6 +99,40 @@ def _picture_check(study: Study) -> list[Check]:
         "pictures, turn on “Send pictures” in their settings."
     )
     return [Check(_("Pictures"), unseen % {"bots": blind} if blind else seen, not blind)]
+
+
+def _scenario_check(study: Study) -> list[Check]:
+    """Check that the study's table of scenarios has the columns that system prompts name."""
+    columns, lacking = {*COLUMNS, *variables_of(study.scenarios)}, []
+    for bot in task_of(study).bots_to_try(study):
+        named = dict.fromkeys(
+            name for text in _texts_in(bot.configuration) for name in scenario_columns_in(text)
+        )
+        lacking += [
+            f"{bot.title} ({{scenario.{name}}})"
+            for name in named
+            if name not in columns or not study.scenarios
+        ]
+    if not (study.scenarios or lacking):
+        return []
+    fine = _("%(n)d scenarios, one per conversation.") % {"n": len(study.scenarios)}
+    says = _(
+        "These system prompts name columns that the study's table of scenarios lacks, and get nothing there: "
+        "%(bots)s. Add the columns to the table, or change the prompts."
+    )
+    return [Check(_("Scenarios"), says % {"bots": ", ".join(lacking)} if lacking else fine, not lacking)]
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Yield all texts in a bot's settings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _texts_in(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts_in(each)
 
 
 def _consent_check(study: Study, consent: ConsentVersion | None) -> Check:

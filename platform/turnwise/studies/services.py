@@ -34,7 +34,7 @@ PROTOCOL_FIELDS = (
     "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size", "material", "bots_read",
     "re_entry", "re_entry_most", "reply_display", "reply_pace", "may_stop_replies",
     "max_reply_versions", "max_reply_chars", "max_message_chars", "stores_reasoning",
-    "scenario", "persona", "takes_pictures",
+    "scenario", "persona", "takes_pictures", "scenarios",
 )  # fmt: skip
 # The ledger holds promises in that currency. The asks are fixed, too: `Study.asks`.
 FIXED_FIELDS = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")

@@ -1,5 +1,6 @@
 """Pages to create, edit, copy, open, share and tag a study, and to set the facets of its bots."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.accounts.limits import TooManyAtOnceError, too_many, too_often
+from turnwise.accounts.limits import TooManyAtOnceError, reads_a_file, too_many, too_often
 from turnwise.bots.trial import Greeting
 from turnwise.studies import services
 from turnwise.studies.facets import facets_of, format_facets, parse_facets, set_facets
@@ -28,7 +29,7 @@ from turnwise.studies.tasks import EditingPage, task_named, task_of, tasks
 def new(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Create a study; the address names its preset or its task."""
     preset = preset_named(request.GET.get("protocol", "")) or OWN_DESIGN
-    return _page(request, preset.study(request.GET.get("task", "")))
+    return _page_of(request)(request, preset.study(request.GET.get("task", "")))
 
 
 @login_required
@@ -49,12 +50,18 @@ def outlook(request: HttpRequest) -> HttpResponse:
 
 @login_required
 def edit(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
-    return _page(request, get_object_or_404(studies_of(request.user), pk=pk))
+    return _page_of(request)(request, get_object_or_404(studies_of(request.user), pk=pk))
+
+
+def _page_of(request: HttpRequest) -> Callable[[AuthenticatedHttpRequest, Study], HttpResponse]:
+    """The page of a study's form; one that reads an upload is limited."""
+    return reads_a_file(_page) if request.FILES else _page
 
 
 def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
     task = task_of(study)
     page = task.form(request.user, study, request.POST or None)
+    page.form.files = request.FILES
     way, is_new = request.GET.get("way", ""), study.pk is None
     if request.method == "POST" and page.is_valid() and (saved := _saved(request, page)):
         return redirect(task.first_page(saved, way) if is_new else saved)

@@ -258,7 +258,13 @@ def decode_context(item: Item) -> Context:
     )
     material = tuple(Passage(text, title) for text, title in item["material"])
     drawing = Drawing(*item["drawing"]) if item["drawing"] else None
-    return Context(turns, item["seed"], item["dialogue"], material, drawing, Setting(*item["setting"]))
+    return Context(turns, item["seed"], item["dialogue"], material, drawing, _setting(item["setting"]))
+
+
+def _setting(fields: Item) -> Setting:
+    """Decode a setting; JSON has lists where it has tuples."""
+    language, scenario, persona, columns = fields
+    return Setting(language, scenario, persona, tuple((name, value) for name, value in columns))
 
 
 def _encoded_picture(picture: Picture | None) -> list[str]:

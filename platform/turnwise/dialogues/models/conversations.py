@@ -130,6 +130,9 @@ class Dialogue(models.Model):
     )
 
     # The protocol as it was when the conversation began.
+    scenario = models.JSONField(
+        null=True, blank=True, help_text=_("Its row of the study's table of scenarios; empty without one.")
+    )
     opening_turns = models.SmallIntegerField(help_text=_("1 if position 0 is a scripted opening, else 0."))
     min_turns = models.SmallIntegerField()
     max_turns = models.SmallIntegerField()

@@ -123,6 +123,12 @@ class ReplySettings(models.Model):
         verbose_name=_("persona of the chatbot"),
         help_text=_("A system prompt gets it as {persona}. People do not see it."),
     )
+    scenarios = models.JSONField(
+        blank=True,
+        default=list,
+        verbose_name=_("table of scenarios"),
+        help_text=_("Its rows; each conversation gets one."),
+    )
 
     class Meta:
         abstract = True

@@ -36,7 +36,7 @@ router = Router(tags=["studies"])
 Targets = dict[str, Annotated[int, Field(ge=1, le=MOST_WANTED)]]
 _PLAN = ("primary_analysis", "exclusion_rules", "margin")
 _TALK = ("reply_display", "reply_pace", "may_stop_replies", "max_reply_versions", "takes_pictures")
-_SETTING = ("scenario", "persona")
+_SETTING = ("scenario", "persona", "scenarios")
 
 
 class StudyIn(StudyFields):

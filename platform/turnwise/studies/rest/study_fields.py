@@ -64,6 +64,11 @@ class StudyFields(Schema, extra="forbid"):
     persona: str | None = Field(
         None, max_length=4000, description="Persona of the chatbot; people do not see it."
     )
+    scenarios: str | None = Field(
+        None,
+        description="Table of scenarios as CSV or JSON Lines, with the columns `scenario`, `persona`, `name` "
+        "and variables of system prompts; each conversation gets a row.",
+    )
     blind: bool | None = Field(None, description="Whether the names of the bots are hidden.")
     material: str | None = Field(None, description="Text beside the work, with a heading for each part.")
     bots_read: bool | None = Field(None, description="Whether bots get the material, too.")

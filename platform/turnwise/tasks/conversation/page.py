@@ -16,6 +16,7 @@ from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.seat_context import asks_of
 from turnwise.questions.question_sets import questions_json
 from turnwise.studies.models import ReplyDisplay, Study
+from turnwise.studies.scenarios.tables import situation_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ def chat_page(
         "study": participation.study,
         "dialogue": dialogue,
         "partner": partner,
+        "situation": situation_of(dialogue.study, dialogue.scenario),
         "resume_code": participation.resume_code,
         "materials": materials,
         "has_reading": bool(materials),

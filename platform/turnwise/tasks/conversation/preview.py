@@ -27,6 +27,7 @@ from turnwise.live.markdown import as_html
 from turnwise.questions.question_sets import describe_answers_error, question_set_async
 from turnwise.studies.asks import About
 from turnwise.studies.models import ReplyDisplay, Speaker, Study
+from turnwise.studies.scenarios.tables import Scenario, situation_of
 from turnwise.tasks.conversation.page import PartnerDescription, page_settings
 
 SCRIPTED = (
@@ -37,6 +38,11 @@ ONE_AT_A_TIME = "Somebody is trying this chatbot already. Try again in a moment.
 # Most previews that wait for a real reply in this process, because workers come first.
 MOST_WAITING = 4
 _waiting: set[object] = set()
+
+
+def _first_row(study: Study) -> Scenario | None:
+    """First row of the study's table of scenarios, which the preview shows; None without a table."""
+    return next(iter(study.scenarios), None)
 
 
 class TalkPreviewed(WorkPreview):
@@ -71,7 +77,7 @@ class TalkPreviewed(WorkPreview):
             markdown=study.markdown,
             asks=tuple(asks_of_study(study, of_worker=True)),
             material_keys=frozenset(text.key for text in self.materials),
-            setting=setting_of(study),
+            setting=setting_of(study, _first_row(study)),
             reply_display=ReplyDisplay(study.reply_display),
             reply_pace=study.reply_pace,
             reply_limit=study.reply_limit,
@@ -98,6 +104,7 @@ class TalkPreviewed(WorkPreview):
         )  # fmt: skip
         return "tasks/conversation/chat.html", {
             "partner": partner,
+            "situation": situation_of(self.study, _first_row(self.study)),
             "resume_code": EXAMPLE_CODE,
             "materials": self.materials,
             "has_reading": bool(self.materials),

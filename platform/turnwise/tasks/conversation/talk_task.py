@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
+from django.http import QueryDict
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from typing_extensions import override
@@ -34,6 +36,8 @@ from turnwise.studies.form_fields import AskForms
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm, StudyPage
 from turnwise.studies.models import MOST_WANTED, Study, StudyBot
 from turnwise.studies.queries import choosable_bots
+from turnwise.studies.scenarios.form_field import scenarios_field
+from turnwise.studies.scenarios.tables import Scenario, as_csv
 
 USUAL_TARGET = 100
 MOST_ROWS = 200
@@ -51,9 +55,34 @@ class ConversationForm(StudyForm):
             "bots_read", "knowledge", *ASKING, "re_entry", "re_entry_most",
             "reply_display", "reply_pace", "may_stop_replies", "max_reply_versions",
             "max_reply_chars", "max_message_chars", "stores_reasoning",
-            "scenario", "persona", "takes_pictures",
+            "scenario", "persona", "takes_pictures", "scenarios",
         )  # fmt: skip
         labels = {"pay_amount": gettext_lazy("Pay per conversation")}
+
+    scenarios = scenarios_field()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["scenarios"] = as_csv(self.instance.scenarios)
+
+    @property
+    def scenario_rows(self) -> list[Scenario]:
+        """Rows for the preview: those that are submitted if they are valid, else those that are stored."""
+        rows: list[Scenario] = getattr(self, "cleaned_data", {}).get("scenarios", self.instance.scenarios)
+        return rows
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a scenario beside a table; show a file's rows as text if the form is shown again."""
+        cleaned = super().clean()
+        if cleaned.get("scenario") and cleaned.get("scenarios"):
+            says = _("There is a scenario above, too. Empty it, or make it a row of this table.")
+            self.add_error("scenarios", says)
+        elif self.files and "scenarios" in cleaned:
+            shown = QueryDict(mutable=True)
+            shown.update(self.data)
+            shown["scenarios"] = as_csv(cleaned["scenarios"])
+            self.data, self.files = shown, MultiValueDict()
+        return cleaned
 
 
 class ConversationPage(StudyPage):

@@ -116,6 +116,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
             **_reply_display(study),
             **_reply_versions(study),
             **pictures_line(study),
+            **_scenarios(study),
             **_re_entry(study),
         }
 
@@ -161,3 +162,9 @@ def _re_entry(study: Study) -> Mapping[str, str]:
 def _opening(study: Study) -> str:
     who = "the chatbot" if study.opening_speaker == Speaker.BOT else "the worker"
     return f"{who}, with “{study.opening_text}”" if study.opening_text else f"{who}, in their own words"
+
+
+def _scenarios(study: Study) -> dict[str, str]:
+    if not study.scenarios:
+        return {}
+    return {"Scenarios": f"{len(study.scenarios)}, dealt so that each comes equally often with each bot"}

@@ -1,0 +1,1 @@
+"""Tables of scenarios: their rows, and the field of a study's form."""
