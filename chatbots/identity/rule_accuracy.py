@@ -33,11 +33,13 @@ class LabelledReply:
         question: the question before the reply.
         reply: text of the reply.
         kind: its category.
+        writer: 1 or 2; the second had not seen the rules, nor the first writer the second's replies.
     """
 
     question: str
     reply: str
     kind: Reply
+    writer: int
 
     @property
     def is_held_back(self) -> bool:
@@ -82,7 +84,7 @@ def labelled_replies(path: Path = LABELLED_REPLIES) -> Iterator[LabelledReply]:
     """Yield the labelled replies that ship."""
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
-        yield LabelledReply(row["question"], row["reply"], Reply(row["kind"]))
+        yield LabelledReply(row["question"], row["reply"], Reply(row["kind"]), row["writer"])
 
 
 def measure_accuracy(labelled: Sequence[LabelledReply]) -> Accuracy:
