@@ -72,7 +72,7 @@ def markdown(papers: Sequence[Paper] = PAPERS) -> str:
         "Every table and figure of the four papers that Turnwise follows. *Reproduced here*: from what is",
         "shipped. *With your data*: the command or study computes the same from data of yours. *Not",
         "reproducible*: the reason stands beside it. `turnwise papers` prints the same, `turnwise papers",
-        "meena` one paper, `--json` the same for a program. What follows “Computed” is computed anew each time.",
+        "meena` one paper, `--json` the same for a program. What follows “Computed” is computed anew.",
         "",
         f"In all: {_counts(papers)}.",
     ]
