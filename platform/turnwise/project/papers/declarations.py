@@ -54,7 +54,7 @@ class Paper:
 
 
 _HERE, _YOURS, _NOT = State.HERE, State.YOURS, State.NOT
-_COMPARISON = "a comparison (Comparisons > New), with scores against perplexity"
+_COMPARISON = "a comparison (Compare), with scores against perplexity"
 _STATIC = "a judging study with the preset “Meena, static”"
 _INTERACTIVE = "a study with the preset “Meena, interactive”"
 _RELEASED = (

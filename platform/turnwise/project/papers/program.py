@@ -77,8 +77,8 @@ def markdown(papers: Sequence[Paper] = PAPERS) -> str:
         f"In all: {_counts(papers)}.",
     ]
     for paper in papers:
-        lines += ["", f"## {paper.title}", "", f"More: [{paper.page}]({paper.page}).", ""]
-        lines += ["| | shows | state | how | notes |", "|---|---|---|---|---|"]
+        lines += ["", f"## {paper.title}", "", f"In the manual: [{paper.page}]({paper.page}).", ""]
+        lines += ["| | shows | can it be reproduced? | notes |", "|---|---|---|---|"]
         lines += [_row(entry) for entry in paper.entries]
     return "\n".join(lines) + "\n"
 
@@ -89,4 +89,5 @@ def _row(entry: Entry) -> str:
     )
     computed = _computed(entry)
     notes = " ".join(filter(None, [f"Computed: {computed}." if computed else "", entry.note]))
-    return f"| {entry.name} | {entry.title} | {entry.state} | {how} | {notes} |"
+    state = f"{entry.state}: {how}" if how else entry.state
+    return f"| {entry.name} | {entry.title} | {state} | {notes} |"
