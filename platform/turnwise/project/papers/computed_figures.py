@@ -37,11 +37,13 @@ def answer_generically() -> str:
     """GenericBot's replies to the shipped contexts."""
     from chatbots.base import Context
     from chatbots.registry import create_bot
+    from chatbots.replies import Response
     from evaluation.open_mtb import read_open_mtb
 
     bot = create_bot("generic")
     contexts = [Context.from_texts(context.turns, seed=1) for context in read_open_mtb()]
-    counts = Counter(bot.respond([context])[0].text for context in contexts)
+    responses = [bot.respond([context])[0] for context in contexts]
+    counts = Counter(each.text for each in responses if isinstance(each, Response))
     replies = ", ".join(f"“{text}” {count}" for text, count in counts.most_common())
     return f"replies to the {len(contexts):,} contexts of Open MTB: {replies}"
 
