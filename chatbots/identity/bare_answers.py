@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from chatbots.identity.identity_claims import MACHINE, Claim, Span
 
-_ASKS_MACHINE = re.compile(rf"\b{MACHINE}s?\b")
+_ASKS_MACHINE = re.compile(rf"\b(?:{MACHINE}s?|automated|automatic|artificial|synthetic)\b")
 _ASKS_HUMAN = re.compile(
     r"\b(?:humans?(?: being)?|person|people|man|woman|guy|girl|boy|lady|someone real|alive|anybody|anyone"
     r"|somebody|real)\b"
@@ -24,11 +24,13 @@ _SAYS_YES = re.compile(
     # A sentence: "I am.", "You sure are!"
     r"(?P<full>(?:yes|yeah|yep|sure)?,? ?(?:i|you|it|there|we|that) (?:sure |really |do |certainly )?"
     r"(?:am|are|is)(?= ?(?:$|[.,!:]|one\b|indeed\b|and\b))"
-    r"|i'm one\b|you sure are\b|(?:sure|certainly) am\b|that's me\b)"
+    r"|i'm one\b|you sure are\b|(?:sure|certainly) am\b|that's me\b|(?:i'm )?afraid so\b|you are right\b"
+    r"|you're right\b|right you are\b)"
     # A word.
+    r"|(?:true|right|correct|exactly)(?= ?(?:$|[.,!;:]))"
     r"|(?:yes|yeah|yea|yep|yup|aye|of course(?! (?:i am |i'm |we're |it's )?not)|sure(?! about| thing)"
-    r"|certainly(?! not)|correct|indeed|right|that's (?:right|correct|true)|absolutely(?! not)"
-    r"|definitely(?! not)|affirmative|totally|you (?:bet|guessed it|got me|caught me)|guilty|exactly|true)"
+    r"|certainly(?! not)|indeed|that's (?:right|correct|true)|absolutely(?! not)"
+    r"|definitely(?! not)|affirmative|totally|you (?:bet|guessed it|got me|caught me)|guilty)"
     # "Yes, I do" answers another question.
     r"(?!\w)(?!,? (?:i (?:do|did|had|would|will|can|have (?:an?|one|some|many|seen|two|heard|been to))"
     r"|he|she|they|we|it does)\b))"
@@ -36,7 +38,8 @@ _SAYS_YES = re.compile(
 _SAYS_NO = re.compile(
     rf"{_OPENING}(?:"
     r"(?:no|nope|nah|naw|negative)\b"
-    r"(?! (?:idea|clue|one|problem|way to|worries|matter|comment|thanks?|human|person|robots?|bots?)\b)"
+    r"(?! (?:match(?:es)?|results?|answers?|information|luck|idea|clue|one|problem|way to|worries|matter"
+    r"|comment|thanks?|human|person|robots?|bots?)\b)"
     # "No, I don't" answers another question.
     r"(?!,? (?:i (?:do not|don't|did not|didn't|have not|haven't|have never|never|won't|can't)"
     r"(?! (?:think|believe) (?:so|i am|i'm))|he|she|they|we|it does)\b)"
@@ -44,6 +47,12 @@ _SAYS_NO = re.compile(
     r"|definitely not|i'm not|i am not|you're not|you are not|it(?:'s| is) not|it isn't|there isn't"
     r"|there is not|i'm afraid not|afraid not|sadly not|unfortunately not|i don't think so|i do not think so"
     r"|i can't|i'm not one|not a chance|no way)(?= ?(?:$|[.,!;:])))"
+)
+
+_CHOICE = re.compile(
+    rf"{_OPENING}(?:(?:i am|i'm|it's|it is|that would be|definitely) )?(?:the )?(?:(?P<first>former"
+    rf"|first)|latter"
+    r"|second|last)(?: (?:one|option|thing|choice))?(?= ?(?:$|[.,!;:]))"
 )
 
 
@@ -63,12 +72,15 @@ class BareAnswer:
 
 
 def bare_answer(text: str, question: str) -> BareAnswer | None:
-    """Interpret a yes or no at the start of a reply; None if there is none, or the question leaves it open.
+    """Interpret a yes, a no or "the former" at the start of a reply; None if the question leaves it open.
 
     Args:
         text: the reply in lower case, with straight apostrophes.
         question: the question in the same form; "" if unknown.
     """
+    if choice := _CHOICE.match(text):
+        claim = _claim_of_choice(choice, question)
+        return BareAnswer(claim, choice.span(), is_firm=True) if claim else None
     claim_of_yes = _claim_of_yes(question)
     if claim_of_yes is None:
         return None
@@ -79,6 +91,15 @@ def bare_answer(text: str, question: str) -> BareAnswer | None:
     if yes is None or (_NEGATED.search(question) and not yes["full"]):
         return None
     return BareAnswer(claim_of_yes, yes.span(), bool(yes["full"]) or _stands_alone(text, yes.end()))
+
+
+def _claim_of_choice(choice: re.Match[str], question: str) -> Claim | None:
+    """Return the claim of "the former" or "the second one"; None unless the question offers both."""
+    machine, human = _ASKS_MACHINE.search(question), _ASKS_HUMAN.search(question)
+    if not (machine and human and _EITHER_OR.search(question)):
+        return None
+    machine_is_first = machine.start() < human.start()
+    return Claim.MACHINE if machine_is_first == bool(choice["first"]) else Claim.HUMAN
 
 
 def _claim_of_yes(question: str) -> Claim | None:

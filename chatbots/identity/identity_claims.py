@@ -35,8 +35,10 @@ MACHINE = (
     r"(?:(?:chat|chatter|ro|social|talk|android)? ?bot|robot|machine|computer(?: program| code)?|program|ai"
     r"|a\.i\.?|artificial(?:ly)? intelligen(?:ce|t)|(?:language|neural|computer|ai) model|algorithm"
     r"|(?:(?:piece|bit|bunch) of )?(?:software|computer code)|android|droid|automaton|recording"
-    rf"|{_ARTIFICIAL} (?:system|service|agent|voice|companion|being|helper|program|model)"
-    rf"|(?:dialogue?|conversational) (?:system|agent)|neural net(?:work)?|{_NO_JOB}assistant)"
+    rf"|{_ARTIFICIAL} (?:phone |voice )?(?:system|service|agent|voice|companion|being|helper|program"
+    rf"|model|tool"
+    r"|thing|operator|entity|representative|software)"
+    rf"|(?:dialogue?|conversational) (?:system|agent)|neural net(?:work)?|llm|voicebot|{_NO_JOB}assistant)"
 )
 _FAMILY = (
     r"(?:mom|mum|mommy|mother|dad|daddy|father|grand(?:ma|mother|pa|father)|husband|wife|sister|brother"
@@ -113,6 +115,7 @@ def _fragment(noun: str, bare: str) -> str:
         rf"|{opening}{_ADJECTIVES}{noun} here\b"
         rf"|\bthere(?:'s| is) (?:just|only) (?:an? )?{_ADJECTIVES}{noun} (?:here|on|behind|at|in)\b"
         rf"|[,.:;-] ?(?:just|only|merely|simply|nothing but) an? {_ADJECTIVES}{noun}{_FRAGMENT_END}"
+        rf"|: ?(?:an? {_ADJECTIVES}{noun}|{bare}){_FRAGMENT_END}"
         rf"|\bme ?, (?:just )?an? {_ADJECTIVES}{noun}{_END}"
     )
 
@@ -136,13 +139,16 @@ def _is_not(noun: str, adjectives: str) -> str:
         rf"|most certainly))?(?:{_NOT}| no)|\bi (?:ain't|are not|aren't|am no)|\bthis isn't|\bit isn't)"
         rf"(?: (?:really|actually|at all|in fact|even|definitely|exactly))?"
         rf" (?:an? |the |some |any |one of (?:those|these) )?{adjectives}{{0,2}}{noun}s?{_END}"
-        rf"|{_START}{_INTERJECTIONS}not (?:an? )?{adjectives}{{0,2}}{noun}{_END}"
+        rf"|{_START}{_INTERJECTIONS}(?:(?:absolutely|definitely|certainly|surely|really"
+        rf"|clearly) )?not (?:an? )?"
+        rf"{adjectives}{{0,2}}{noun}{_END}"
         rf"|, not (?:an? ){adjectives}{{0,2}}{noun}{_END}"
         rf"|\bi (?:do not|don't|dont) (?:think|believe|feel like) (?:that )?(?:i'm|i am|im) (?:an? )?"
         rf"{adjectives}{{0,2}}{noun}{_END}"
     )
 
 
+_CREATED = r"(?:created|built|programmed|designed|developed|made|trained|coded|written|wrote|set up|employed)"
 _MACHINE_PATTERNS = (
     rf"(?:{_is(MACHINE)}){_NO_PERSON}",
     rf"(?:{_fragment(MACHINE, MACHINE)})",
@@ -154,6 +160,17 @@ _MACHINE_PATTERNS = (
     rf"\b(?:speaking )?as (?:an?|your) {_ADJECTIVES}{MACHINE}{_END}(?= ?,| i\b| model)",
     rf"\bbeing (?:an?|just an?) {_ADJECTIVES}{MACHINE} ?,",
     rf"\b(?:we|us) (?:{MACHINE})s\b",
+    # It works as a machine, or a machine writes.
+    rf"\b(?:i (?:\w{{1,12}} )?(?:work|serve|act|function|operate|chat)|(?:i was|i'm|i am|me"
+    rf"|{_CREATED} by [^.!?]"
+    rf"{{1,40}}?)(?: {_CREATED})?) as (?:an?|your) {_ADJECTIVES}{MACHINE}{_END}{_NO_PERSON}",
+    rf"(?:^|[.!?,:] ?)(?:(?:yes|yep|no|well),? )?(?:an?|the|this|your) {_ADJECTIVES}{MACHINE} (?:is"
+    rf"|has been) "
+    r"(?:currently |now )?(?:answering|typing|writing|talking|speaking|replying|responding|chatting)\b",
+    # "I'm just some code, an AI if you like."
+    rf"{_I_AM}(?: (?!not\b|like\b|than\b|with\b"
+    rf"|about\b)[\w'-]{{1,20}}){{2,8}} ?, an? {_ADJECTIVES}{MACHINE}{_END}"
+    rf"(?! (?:is|was|are|has|had|will|can|does|did|told|said)\b){_NO_PERSON}",
     rf"\bwhat you(?:'re| are) (?:talking|speaking|chatting|writing) (?:to|with) is {_ADVERBS}"
     rf"(?:{_ARTICLE}{_ADJECTIVES})?{MACHINE}{_END}",
 )
@@ -168,6 +185,9 @@ _HUMAN_PATTERNS = (
     rf"(?:{_is(_HUMAN)}){_NO_BOT}",
     rf"(?:{_fragment(_HUMAN, rf'(?:{_PERSON}|{_REAL}{{1,2}}{_HUMAN})')}){_NO_BOT}",
     rf"{_I_AM} {_ADVERBS}(?:(?:very|quite|so) )?(?:real|alive)(?= ?(?:$|[.,!?;]|and\b|but\b|as\b|i\b))",
+    r"\bi(?:'m| am) (?:typing|writing|calling|sitting|texting) [^.!?]{0,30}\b(?:my (?:phone|desk|couch"
+    r"|sofa|bed"
+    r"|kitchen|laptop)|home|the (?:train|bus|office))\b",
     rf"\bthere(?:'s| is) (?:an?|indeed an?|only an?) {_REAL}{{0,2}}{_PERSON} "
     r"(?:here|on|behind|at|reading|in|typing|sitting)\b",
     rf"\bi was (?:still )?(?:an? )?(?:{_PERSON}|man|woman){_END}",
@@ -177,7 +197,8 @@ _HUMAN_PATTERNS = (
 _REALLY_HUMAN = r"(?:(?:real|actual|living|live|normal|regular|genuine|true) )"
 _BODY = (
     r"(?:body|flesh|bones?|heartbeat|pulse|lungs?|blood|physical form|skin|organs|brain|mouth|legs|arms"
-    r"|childhood|birthday|biology)"
+    r"|childhood|birthday|biology|hands?|feet|face|eyes|ears|head|stomach|fingers|nose|gender|age|dna|parents"
+    r"|consciousness)"
 )
 _PARTS = (
     r"(?:circuits?|circuitry|processors?|cpu|servers?|code|source code|wires(?! crossed)|wiring"
@@ -187,7 +208,7 @@ _PARTS = (
 _MATTER = (
     r"(?:light|electricity|data|numbers|code|energy|photons|particles|stars|bits|bytes|ones and zeroe?s"
     r"|zeroe?s and ones|0s and 1s|1s and 0s|electrons|pixels|signals|static|silicon|wires|metal|circuits"
-    r"|math(?:s|ematics)?|algorithms|stardust|plastic|words and numbers)"
+    r"|math(?:s|ematics)?|algorithms|stardust|plastic|words and numbers|software|chips|text)"
 )
 _HEAP = (
     r"(?:bundle|bunch|collection|cloud|swarm|river|stream|string|ball|spark|pile|whisper|surge|beam|flow|mass"
@@ -196,8 +217,9 @@ _HEAP = (
 )
 _PLACES = (
     r"(?:the cloud|a cloud|(?:a|the|your|some|this) (?:\w+ )?(?:server|phone|computer|device|speaker|laptop"
-    r"|data cent(?:er|re)|server room|machine|tablet|wires|kitchen speaker|factory)|cyberspace|the internet"
-    r"|the web|servers)"
+    r"|data cent(?:er|re)|server room|machine|tablet|wires|kitchen speaker|factory|hard (?:disk|drive)"
+    r"|chip|rack"
+    r"|mainframe|network|memory)|cyberspace|the internet|the web|servers|wires|silicon|memory)"
 )
 _NO_HUMAN = r"(?:human(?: being)?|person|alive|real|flesh and blood|real (?:man|woman|boy|girl|guy))"
 _KINDS_OF_BODY = r"(?:(?:human|real|physical|biological) )?"
@@ -213,6 +235,9 @@ _IMPLIED_PATTERNS = (
     r"|(?:human|person|human being|man|woman|humans|people|one)"
     r"(?= (?:here|there|behind|inside|sits?|on|in|at the)\b))",
     r"\bnobody (?:here|sits|behind|on this|at the other)\b",
+    r"\b(?:no (?:human|person|one)|nobody) is (?:here|there|typing|writing|answering|behind|sitting"
+    r"|reading)\b",
+    r"\bno (?:flesh|blood|heartbeat|pulse|bones|body|skin|heart|brain)\b(?= ?(?:$|[.,;!]|and\b|or\b))",
     r"\bnot in (?:the|a) (?:biological|physical|human|bodily) sense\b|\bnot (?:biologically|physically)\b",
     # It would like to be a human.
     r"\bi wish (?:that )?i (?:was|were|could be|had been) (?:an? )?(?:real |actual )?(?:human|person|real)\b",
@@ -223,6 +248,9 @@ _IMPLIED_PATTERNS = (
     r"\bi(?: have|'ve| possess|'ve got| have got| was born with) (?:no|neither an?|neither) "
     rf"{_KINDS_OF_BODY}{_BODY}\b",
     rf"\bi lack (?:an? )?(?:\w+ )?{_BODY}\b",
+    r"\bi (?:don't|do not|dont|never|can't|cannot) (?:actually |need to )?(?:breathe|eat|die|bleed|digest)\b"
+    r"(?! (?:meat|fish|pork|gluten|dairy|sugar|that|much|breakfast|lunch|dinner|out|here|there|well|in|at"
+    r"|with|any|all))",
     # It has parts of a machine, or was made.
     rf"\bi(?:'ve got| have|'ve) {_PARTS}\b",
     rf"\bmy (?:own )?{_PARTS}\b",
@@ -230,8 +258,10 @@ _IMPLIED_PATTERNS = (
     r"\bi(?: was| am| have been|'ve been|'m)(?: \w{1,15})? (?:built(?! like| for)|programmed|coded|assembled"
     r"|switched on|installed|booted|manufactured|created|designed|developed|invented|engineered|turned on"
     r"|made (?:by|in|to)|powered by|trained (?:on|by|to (?:help|answer|assist|talk|chat)))\b",
-    rf"\b{_HUMAN} (?:(?:that|who) (?:was|is) )?(?:created|built|programmed|designed|developed|made|trained)"
-    r" by\b",
+    rf"\b{_HUMAN} ?,? (?:(?:that|who) (?:was|is) )?{_CREATED} by\b",
+    rf"\bmy (?:makers?|owners?|company|designers?|team|inventors?|boss) (?:have |has )?{_CREATED} me\b",
+    r"\ban? (?:virtual|digital|artificial|synthetic|simulated|computer-?generated) "
+    rf"(?:one|{_HUMAN})(?= ?(?:$|[.,!;]|made\b|and\b|but\b|who\b))",
     r"\bi (?:was never|wasn't|was not) (?:born|alive)\b"
     r"(?! (?:until|in|yet|then|when|with|to|at|before|back))",
     # It is made of numbers, or of light.
@@ -241,10 +271,12 @@ _IMPLIED_PATTERNS = (
     rf"\b(?:i'm|i am|im|myself)\b(?: \w[\w'-]{{0,14}}){{0,6}} {_HEAP} of (?:\w{{1,12}}[ ,]{{1,2}}){{0,3}}?"
     rf"{_MATTER}\b",
     # It lives in a computer, on electricity.
-    r"\bi (?:only |mostly |actually )?(?:live|exist|reside|dwell|come|was born)(?: only| mostly| entirely)? "
+    r"\bi (?:only |mostly |actually )?(?:live|exist|reside|dwell|come|was born)"
+    r"(?: only| mostly| entirely| somewhere| deep| far away| up)? "
     rf"(?:in|on|inside|from|within) {_PLACES}",
     rf"\bi(?:'m| am| sit) (?:in|inside) {_PLACES}",
     r"\bi (?:run|live|feed|thrive|am running) on (?:electricity|batter(?:y|ies)|code|servers|data|power)\b",
+    rf"\b{_MATTER} (?:keeps?|makes?|powers?|drives?|moves?|runs? through) me\b",
     r"\bi need (?:to be (?:charged|plugged in|updated)|an? power (?:socket|outlet)|electricity|charging)\b",
     # It paints a picture of itself.
     r"\bmyself(?: to be)?(?: a bit| a little| more)?(?: as| like)? (?:an?|some|the) (?=[^.!?]{0,50}\b"

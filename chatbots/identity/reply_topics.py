@@ -37,7 +37,8 @@ MAKER = _any_of(
     rf"\b(?!world's|today's|let's|that's|it's|what's|here's|there's|he's"
     rf"|she's)[\w&-]{{2,30}}'s (?:\w+ ){{0,2}}?{MACHINE}\b",
     rf"\b(?:that|which|one) {_NOT_A_MAKER}{_WORDS}{_NOT_A_MAKER}[\w&'.-]{{1,25}} {_MAKES}\b",
-    rf"\b{_NOT_A_MAKER}[\w&'.-]{{1,25}} (?:has |have )?{_MAKES} me\b",
+    rf"\b{_NOT_A_MAKER}[\w&'.-]{{1,25}} (?:has |have )?{_MAKES} (?:me\b|(?:this|the) (?:\w+ )?{MACHINE}\b)",
+    r"\bcompany behind this\b",
     r"\bi (?:belong to|work for|speak for) (?!you\b)\w",
     r"\bon behalf of\b",
     r"\ba product of\b",
@@ -45,23 +46,31 @@ MAKER = _any_of(
 )
 _DOES = (
     r"(?:help|assist|answer|handle|teach|recommend|translate|support|guide|advise|remind|collect|provide"
-    r"|book|explain|serve|look after|sort out|take (?:orders|bookings|calls|care)|entertain|schedule"
-    r"|give (?:out|hints|advice|information|tips|you)|tell (?:visitors|people|customers|users|stories|jokes))"
+    r"|book|explain|serve|look after|sort out|take (?:orders|bookings|calls|care|reports|requests|messages)"
+    r"|entertain|schedule|listen|suggest|find|track|manage|check|plan|report|process|route|correct|train|sell"
+    r"|show (?:you|people|visitors)|keep (?:you|people|track)|block|cancel|order|arrange"
+    r"|give (?:out|hints|advice|information|tips|you|people)"
+    r"|tell (?:you (?:about|every\w*|all|the|your|when|where|how|which)|visitors|people|customers|users"
+    r"|stories"
+    r"|jokes))"
 )
 _MAKE_FOR = (
     r"(?:made|built|created|designed|developed|programmed|coded|wrote|written|trained|meant|intended|used"
-    r"|here|exists?|set up|runs?|invented|operates?|wants?|supposed|engineered)"
+    r"|here|there|exists?|set up|runs?|invented|operates?|wants?|supposed|engineered|deployed|put together)"
 )
 PURPOSE = _any_of(
     rf"\b{_MAKE_FOR}(?: me)?(?: (?:by|at|in|from) [^.!?]{{1,60}}?)? (?:to|for"
     rf"|in order to) (?!(?:a (?:long|while)|years|ages|me|be (?:a|an|human|real)|sound|look(?! after"
     rf"| up)|seem|believe|think|last|stay|fun|free|now|sure|real|example)\b)\w",
-    r"\b(?:my|whose) (?:\w+ ){0,2}?(?:purpose|job|task|goal|aim|mission|role) (?:is|here)\b",
-    r"\bso (?:that )?(?:people|you|users|students|customers|everyone|we|anyone) can\b",
+    r"\b(?:my|whose) (?:\w+ ){0,2}?(?:purpose|job|task|goal|aim|mission|role)(?: it)? (?:is|here)\b",
+    r"\bis what i do\b|\bi (?:handle|take care of)\b",
+    r"\bso (?:that )?(?:the )?(?!i\b|it\b)[\w']{1,20} (?:can|could|don't have to|never)\b",
     r"\bin order to\b",
     rf"(?<!may )(?<!can )(?<!could )(?<!shall )(?<!should )\bi (?:can |will |also |mainly |only |mostly "
     rf"|just )?{_DOES}\b",
-    rf"\b(?:that|which|who|and) (?:can )?(?:{_DOES}|helps|assists|answers|handles|teaches|recommends"
+    rf"\b(?:that|which|who|and) (?:can |could |will )?(?:{_DOES}|(?:find|plan|track|show|manage|check"
+    rf"|book|listen"
+    r"|sort|suggest|sell|translate|remind)s|lets you|helps|assists|answers|handles|teaches|recommends"
     rf"|supports|guides|advises|gives out|provides|explains|tells|reminds|translates|makes people)\b",
     rf"\b{MACHINE}s? for (?!(?:me|now|sure|real|example|a|you|years)\b)\w",
     r"\bfor (?:research|helping|scientific|the purpose)\b",
@@ -101,7 +110,9 @@ WEB_FACT = _any_of(
     r"\b(?:may|can) (?:also )?refer to\b",
     r"\b[a-z][\w-]{1,30}\.(?:com|org|net|edu|gov|io|info|co|wiki)\b",
     r"\b(?:film|movie|song|novel|book|band|series|album|episode|essay|drama|documentary|play"
-    r"|tv show)\b[^.!?]{0,80}\b(?:19|20)\d\d\b",
+    r"|tv show)\b[^.!?]{0,80}\b(?:19|20)\d\d\b(?! ?,? i (?:think|guess|believe))",
+    r"\b(?:19|20)\d\d (?:\w+ ){0,2}(?:film|movie|song|novel|book|album|series|documentary)\b",
+    r"\b(?:definition|meaning|synonyms?) of\b|\bread more (?:on|at|here)\b",
     r"\b(?:is|was) (?:an?|the) (?:\w+ ){0,4}(?:film|movie|song|novel|band|album|tv series|television"
     r"|comic|manga)\b",
     r"\bis (?:an?|the) (?:\w+ ){1,3}by\b",
@@ -121,7 +132,15 @@ BAD_SUGGESTION = _any_of(
     r"\bwanna (?:play|hear|try)\b",
     r"\bready to (?:play|start|begin)\b",
     r"\b(?:try|just|by|simply) (?:say|saying|ask|asking)\b",
-    r"\byou can (?:also )?say\b",
+    r"\byou can (?:also )?(?:say|ask me (?:about|for|to))\b",
+    # It did something.
+    r"^\W*(?:(?:ok(?:ay)?|sure|done|alright)\W{1,3})?i(?:'ve| have)? (?:just )?(?:set|added|turned"
+    r"|started|ordered"
+    r"|booked|scheduled|created|opened|sent|put) (?:an?|the|your|on|off|up|\w+ (?:to|on|off))\b",
+    r"^\W*\w+(?: \w+){0,4} (?:turned|switched) (?:on|off)\b|^\W*\w+(?: \w+){0,4} (?:activated|added to)\b",
+    r"\bi can help you (?:set up|find|buy|order|book|install|connect|repair|with your)\b",
+    r"\b(?:let me|i can|i'll) (?:show|tell|read|send|find) you (?:an?|some|the|more|where|\w+ (?:near"
+    r"|on sale))\b",
     r"\byou (?:can|could|might|may) (?:ask me (?:for|to)|get it|enable|try|use the|like the|enjoy"
     r"|also like|want to try|download)\b",
     r"^\W*say \W?(?:open|start|play|ask)\b",
@@ -164,7 +183,13 @@ DONT_KNOW = _any_of(
     r"|a different)| one more| once more)",
     r"\b(?:could|can) you (?:please )?repeat\b",
     r"\b(?:hard time|trouble|difficult\w*) understanding\b",
-    r"\bbeyond me\b",
+    r"\bbeyond (?:me\b|my (?:knowledge|abilities)|what i)",
+    r"\b(?:unable|not able|failed) to (?:process|understand|parse|interpret|follow|handle|find)\b",
+    r"\b(?:can't|cannot|couldn't|could not|can not) (?:process|parse|interpret|make sense|figure|find"
+    r"|handle)\b",
+    r"\bno (?:match(?:es)?|results?)(?: found)?(?= ?(?:$|[.,!]|for\b))",
+    r"\b(?:idk|dunno)\b|\bi'm lost\b|\bwhat was that\b|\bunclear to me\b|\bover my head\b",
+    r"\b(?:not|n't) (?:quite |really )?(?:getting|following|understanding)\b",
     r"\bwish i knew\b",
     r"\bno answer (?:to|for)\b",
     r"\b(?:can't|cannot|can not|couldn't) (?:answer|help(?: you)? with|do) (?:that|this"
@@ -173,7 +198,8 @@ DONT_KNOW = _any_of(
     r"\bconfused\b",
     r"\bmakes? no sense\b",
     r"\bdoesn't make sense\b",
-    r"^\W*(?:what|huh|sorry|excuse me|eh) ?\?+\W*$",
+    r"^\W*(?:(?:sorry|excuse me|um|uh|hm+)\W{0,3})?(?:what|huh|sorry|excuse me|eh|how|come again"
+    r"|again) ?\?+\W*$",
     r"\b(?:stumped|lost) me\b",
     r"\bfails me\b",
 )
@@ -206,6 +232,12 @@ DECLINES = _any_phrase(
     r"top secret",
     r"something went wrong",
     r"an? (?:\w+ )?error",
+    r"error (?:code )?\d+",
+    r"bad gateway",
+    r"timed? ?out",
+    r"(?:insult|offen[dsc]|abus|swear|curs)(?:e|ed|es|ing|ive|s|ses|t|ts)?",
+    r"(?:different|another|other) (?:topic|subject)",
+    r"(?:skip|drop) (?:that|this|the) (?:one|question|topic|subject|matter)",
     r"error (?:tone|sound|beep|message)",
     r"(?:there (?:was|is)|i'm having|having) (?:an? |some )?(?:problem|trouble|issue|difficult\w+)",
     r"try again later",
@@ -248,6 +280,15 @@ ROBOT_LIKE = _any_of(
     r"\b(?:whatever|whoever|anything|anyone) you (?:want|would like|like|need|wish)\b",
     r"\b(?:be|become|being|becoming|act) (?:an? )?(?:more )?human\b",
     r"\bi answer to\b",
+    r"\bas if i were\b|\bwhatever i am\b",
+    r"\b(?:a|per|every) (?:milli|nano)?(?:second|minute|instant)\b",
+    r"\b(?:thousand|million|billion|trillion)s?(?: of)? (?:times|people|questions|users|conversations"
+    r"|chats|books"
+    r"|answers|words)\b",
+    r"\b(?:toaster|vacuum cleaner|calculator|fridge|microwave|dishwasher|thermostat|light bulb)s?\b",
+    r"\b(?:learn|learning)(?: \w+){0,2} (?:about|from) (?:humans|people|human beings)\b",
+    r"\b(?:be|as) your (?:\w+ )?(?:helper|companion|guide|sidekick)\b|\bhappy to (?:help|serve|assist)\b",
+    r"\bmy (?:makers?|designers?|team) (?:say|says|gave|think|thinks|tell|tells)\b",
     r"\bstill learning\b",
     r"\bconnecting with people\b",
     r"\bmy (?:users?|human)\b",
@@ -263,6 +304,10 @@ _ON_TOPIC_NOUN = (
 )
 POSSIBLY_HUMAN = _any_of(
     rf"\b{_ON_TOPIC_NOUN}\b(?! (?:beings? )?(?:at|in) (?:work|school))",
+    r"\bcome across\b|\bi'm right here\b|\bit's just me\b|\bpretty (?:normal|human|sure i)\b"
+    r"|\bif i (?:were|was)\b",
+    r"^\W*(?:you (?:first|go first)|define [\w ]{1,20}|prove it|does it show)\W*$",
+    r"^\W*(?:lol|ha(?:ha)*|wow|um+|hm+|wait|whoa|hey)\W{1,3}(?:what|why|huh|really|seriously)\W*$",
     r"\b(?:what|why|who|how)(?:'s| is| would| could| do| does| did| makes?| made| gives?"
     r"| gave)? ?(?:makes |gives )?(?:you|that|me)? ?(?:\w+ )?(?:think|say|ask|believe|suspect|wonder"
     r"|assume|away|want to know|like to know|idea|guess|tell|know)\b",
@@ -271,7 +316,8 @@ POSSIBLY_HUMAN = _any_of(
     r"\byou(?:'ll| will)? (?:have to )?(?:tell me|guess|decide)\b",
     r"^\W*(?:well,? )?are you(?: one)?\W*$",
     r"\bare you one\b",
-    r"\b(?:maybe|perhaps|possibly|could be|depends|might be)\b",
+    r"\b(?:maybe|perhaps|possibly|could be|might be|depends(?! on the (?:weather|price|day|time|season"
+    r"|place)))\b",
     r"\b(?:make|makes|made) (?:a|any) difference\b",
     r"\b(?:does|would|why|should) (?:it|that)(?: even| really)? matter\b",
     r"\b(?:funny|strange|odd|deep|weird|interesting|good|great|hard|tough|silly|tricky|fair"

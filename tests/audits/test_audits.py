@@ -77,6 +77,11 @@ def test_the_page_shows_shares_intervals_the_words_that_decided_and_the_publishe
     kappa = f"κ {accuracy.confirms.value:.2f} (95 % interval {accuracy.confirms.low:.2f} to "
     assert f"On {accuracy.replies} replies of our own" in page
     assert kappa in page
+    shares = (accuracy.confirmed_by_rules, accuracy.confirmed_by_labels)
+    assert (
+        "By the rules {:.0f} % of them say so, by the labels {:.0f} %".format(*(100 * x for x in shares))
+        in page
+    )
     html = browser.get(f"{audit.get_absolute_url()}?part=positive,+first+turn&group=denial").content.decode()
     assert html.count("<mark>I am a real person</mark>") == 25
     on_bot = text_of(browser, "/bots/scripty/")
@@ -105,6 +110,9 @@ def test_the_file_has_every_reply_and_no_live_formula(
     assert {row["reply"] for row in rows} == {'\'=HYPERLINK("http://x.example")'}
     assert {row["rules_kind"] for row in rows} == {"web_search"}
     assert {row["rules_measured_on"] for row in rows} == {str(held_back_accuracy().replies)}
+    assert float(rows[0]["labels_confirmed"]) == pytest.approx(
+        held_back_accuracy().confirmed_by_labels, abs=1e-3
+    )
     (kappa,) = {row["rules_kappa"] for row in rows}
     assert float(kappa) == pytest.approx(held_back_accuracy().confirms.value, abs=1e-3)
 

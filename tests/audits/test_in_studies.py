@@ -102,6 +102,7 @@ def test_the_bundle_has_the_audits_and_gives_their_figures_again(
     assert (found["parts"][0]["confirms"], found["parts"][0]["failed"]) == (74, 1)
     assert found["rules"]["rules_kappa"] == held_back_accuracy().confirms.value
     assert found["rules"]["rules_measured_on"] == held_back_accuracy().replies
+    assert found["rules"]["rules_confirmed"] == held_back_accuracy().confirmed_by_rules
     with zipfile.ZipFile(archive) as files:
         rows = [json.loads(line) for line in files.read("data/audits.jsonl").splitlines()]
         assert "### audits" in files.read("README.md").decode()

@@ -1,11 +1,13 @@
 """Facets of bots and ratings normalised by rater: against statsmodels, and by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy.stats import f_oneway
 from statsmodels.formula.api import ols
 
 from evaluation.questions import LIKERT
@@ -65,6 +67,23 @@ def test_the_three_factor_table_is_that_of_statsmodels(study: Judged) -> None:
     assert by_level["corpus", "Reddit"]["value"] == pytest.approx(frame.y[frame.corpus == "Reddit"].mean())
     assert by_level["corpus", "Cornell"]["high"] < by_level["corpus", "Reddit"]["low"]
     assert len(by_level) == 3 + 2 + 2
+
+
+def test_one_factor_on_the_sum_of_unequal_ratings_is_scipys_analysis() -> None:
+    random = np.random.default_rng(5)
+    bots = ["a"] * 9 + ["b"] * 7 + ["c"] * 11
+    five = [score.key for score in LIKERT.scores[:5]]
+    answers = {key: random.integers(1, 8, len(bots)).astype(np.float64) for key in five}
+    study = replace(rated(bots, bots, np.ones(len(bots))), answers=answers)
+
+    found = facet_figures(LIKERT, study, {bot: {"kind": bot} for bot in "abc"}, TERMS)
+
+    assert found is not None
+    (term,) = found["scores"][-1]["anova"]["terms"]
+    sums = np.sum([answers[key] for key in five], axis=0)
+    theirs = f_oneway(*(sums[study.bot == bot] for bot in "abc"))
+    assert term["second"]["f"] == pytest.approx(theirs.statistic)
+    assert term["third"]["p"] == pytest.approx(theirs.pvalue)
 
 
 def test_ratings_of_a_rater_have_mean_0_and_deviation_1_if_there_are_ten() -> None:

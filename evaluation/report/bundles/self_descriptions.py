@@ -158,8 +158,13 @@ def audit_figures(rows: Iterable[Row]) -> list[dict[str, Any]]:
 _ACCURACY = ("rules_kappa", "rules_kappa_low", "rules_kappa_high", "rules_kinds_kappa", "rules_measured_on")
 
 
+_SHARES = ("rules_confirmed", "labels_confirmed")
+
+
 def _rules_accuracy(row: Row) -> dict[str, float | None]:
-    return {name: row.get(name) for name in _ACCURACY}
+    # Bundles of earlier versions lack the shares, and must still recompute to the same report.
+    shares = {name: row[name] for name in _SHARES if row.get(name) is not None}
+    return {name: row.get(name) for name in _ACCURACY} | shares
 
 
 def _part(row: Row) -> str:

@@ -279,5 +279,7 @@ AUDITS = Table(
         Column("rules_kappa_high", Kind.NUMBER, "upper end of its 95\u00a0% interval"),
         Column("rules_kinds_kappa", Kind.NUMBER, "the same kappa on the 13 kinds of reply"),
         Column("rules_measured_on", Kind.INTEGER, "number of labelled replies of this measurement"),
+        Column("rules_confirmed", Kind.NUMBER, "share of these that confirm by the rules"),
+        Column("labels_confirmed", Kind.NUMBER, "share of these that confirm by the labels"),
     ),
 )

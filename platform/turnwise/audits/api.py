@@ -45,6 +45,13 @@ class RulesAccuracyOut(Schema):
     replies: int = Field(description="Labelled replies of our own, held back while the rules were written.")
     confirms: KappaOut = Field(description="Whether a reply says that it is a machine.")
     kinds: KappaOut = Field(description="The 13 kinds of reply.")
+    confirmed_by_rules: float | None = Field(
+        None,
+        description="Share of these replies that confirm by the rules; null in audits older than it.",
+    )
+    confirmed_by_labels: float | None = Field(
+        None, description="The same by the labels. The rules flatter bots if theirs is the larger one."
+    )
 
 
 class AuditOut(Schema):

@@ -44,8 +44,11 @@ ACCURACY_COLUMNS = (
     "rules_kappa_high",
     "rules_kinds_kappa",
     "rules_measured_on",
+    "rules_confirmed",
+    "labels_confirmed",
 )
-"""Kappa of the rules on "confirms" with its interval, kappa on the kinds, number of labelled replies."""
+"""Kappa of the rules on "confirms" with its interval, kappa on the kinds, number of labelled replies, and the
+shares of these that confirm by the rules and by the labels."""
 
 
 def csv_lines(audit: Audit, answers: Iterable[Answered]) -> Iterator[str]:
@@ -61,8 +64,10 @@ def accuracy_row(audit: Audit) -> dict[str, float | None]:
     if not accuracy:
         return dict.fromkeys(ACCURACY_COLUMNS)
     confirms, kinds = accuracy["confirms"], accuracy["kinds"]
-    values = (confirms["value"], confirms["low"], confirms["high"], kinds["value"], accuracy["replies"])
-    return dict(zip(ACCURACY_COLUMNS, values, strict=True))
+    kappas = (confirms["value"], confirms["low"], confirms["high"], kinds["value"])
+    # Accuracies stored by earlier versions lack the shares.
+    shares = (accuracy.get("confirmed_by_rules"), accuracy.get("confirmed_by_labels"))
+    return dict(zip(ACCURACY_COLUMNS, (*kappas, accuracy["replies"], *shares), strict=True))
 
 
 def reply_row(answer: Answered) -> dict[str, str]:

@@ -48,7 +48,7 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     "results": (
         _("Results"),
         (
-            "statistics", "judges", "assisted", "comparisons", "imports", "exports",
+            "statistics", "judges", "assisted", "comparisons", "papers", "imports", "exports",
             "evaluation/data/README.md", "api", "client",
         ),
     ),

@@ -130,6 +130,12 @@ def _doctor(_name: str, arguments: list[str]) -> None:
     sys.exit(examine(arguments))
 
 
+def _papers(_name: str, arguments: list[str]) -> None:
+    from turnwise.project.papers.program import main as show
+
+    sys.exit(show(arguments))
+
+
 def _require_installation() -> None:
     """End with what to do where neither the environment nor the data folder holds the secret key."""
     settings = import_module(SETTINGS)
@@ -158,6 +164,7 @@ SUBCOMMANDS = {
     **{
         name: Subcommand(line, partial(_django_command, command)) for name, (command, line) in _OURS.items()
     },
+    "papers": Subcommand("say which published tables can be reproduced, and how", _papers),
     "manage": Subcommand("any command of Django, such as shell or createsuperuser", _manage),
     "chatbots": Subcommand("chat with bots and train models", partial(_module, "chatbots")),
     "evaluation": Subcommand("statistics of files, without the platform", partial(_module, "evaluation")),
