@@ -26,6 +26,7 @@ from turnwise.questions.services import create_set
 from turnwise.responses.models import Sweep
 from turnwise.studies.models import Bundle, Study
 from turnwise.transcripts import relaying
+from turnwise.webhooks import services as webhooks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Operation = APIOperation[Any, Any, Any, Any]
@@ -57,6 +58,10 @@ def named(
     bundle = bundle_jobs.request_bundle(study, by=rex)[0]
     Bundle.objects.filter(pk=bundle.pk).update(made_at=timezone.now(), begun_at=timezone.now())
     deleted = relaying.discard(relaying.begin(study, system="Gone", by=rex).pk, by=rex)
+    webhook = webhooks.create(
+        rex, address="https://lab.example.org/", events=["study.filled"], study=None, site="http://testserver"
+    )
+    delivery = webhooks.send_test(webhook)
     yield {
         "pk": str(audit.pk),
         "sweep": str(sweep.pk),
@@ -66,6 +71,8 @@ def named(
         "/removed": with_queue,
         "/rehearsal": rehearsed.code,
         "/undo": str(deleted.pk),
+        "webhook": str(delivery.webhook_id),
+        "delivery": str(delivery.pk),
         "worker": taking_part.pseudonym,
         "table": "turns",
         "key": asked.key,
