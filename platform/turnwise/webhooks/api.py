@@ -187,7 +187,7 @@ def test_webhook(request: AuthenticatedHttpRequest, webhook: int) -> Status[dict
         raise HttpError(409, " ".join(error.messages)) from None
 
 
-@router.get("/webhooks/{int:webhook}/deliveries", response=answers(DeliveryPage, 404, 422))
+@router.get("/webhooks/{int:webhook}/deliveries", response=answers(DeliveryPage, 400, 404, 422))
 def deliveries(
     request: AuthenticatedHttpRequest, webhook: int, cursor: Cursor, limit: Limit
 ) -> dict[str, Any]:
