@@ -4,6 +4,8 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -19,6 +21,7 @@ from turnwise.webhooks.signing import signature
 
 pytestmark = pytest.mark.django_db
 MakeReceiver = Callable[[Callable[[int], Reply]], Receiver]
+EXAMPLE = Path(__file__).parents[2] / "docs" / "webhooks.md"
 SITE = "https://turnwise.example.org"
 LATER = timedelta(days=1)
 
@@ -78,6 +81,12 @@ def test_a_failed_delivery_is_sent_again_with_the_same_id_and_body(receive: Make
     for each in receiver.received:
         assert is_genuine(webhook.secret, each.headers, each.body)
         assert not is_genuine(webhook.secret, each.headers, each.body + b" ")
+    manual: dict[str, Any] = {}
+    exec(EXAMPLE.read_text().partition("```python\n")[2].partition("```")[0], manual)
+    assert all(manual["is_genuine"](webhook.secret, each.headers, each.body) for each in receiver.received)
+    assert not manual["is_genuine"](services.new_secret(), first.headers, first.body)
+    stale = {**first.headers, "webhook-timestamp": str(int(first.headers["webhook-timestamp"]) - 301)}
+    assert not manual["is_genuine"](webhook.secret, stale, first.body)
 
 
 def test_both_secrets_sign_for_a_day_after_a_rotation(receive: MakeReceiver, rex: User) -> None:
