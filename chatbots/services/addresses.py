@@ -58,7 +58,7 @@ def check_address(host: str, address: str) -> None:
         return
     where = host if host == str(inner) else f"{host} ({inner})"
     raise ForbiddenAddressError(
-        f"{where} is not an address of the public internet. If a bot may be reached there, an admin adds its "
+        f"{where} is not an address of the public internet. If Turnwise may connect to it, an admin adds its "
         f"network to TURNWISE_ALLOWED_NETWORKS, such as {ip_network(inner)}, and starts Turnwise again."
     )
 

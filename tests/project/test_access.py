@@ -59,6 +59,7 @@ from turnwise.studies.services import share
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 from turnwise.tasks.writing import services as writing
 from turnwise.transcripts import importing, relaying
+from turnwise.webhooks import services as webhooks
 
 PUBLIC, SIGNED_IN, OWNER, TOKEN, ADMIN = "public", "signed in", "owner", "token", "admin"
 
@@ -179,6 +180,8 @@ RULES = {
     "workspace": SIGNED_IN,
     "workspace:overview": OWNER,
     "reports": OWNER,
+    "webhooks": OWNER,
+    "webhooks:webhooks": SIGNED_IN,
     "monitoring": OWNER,
     "exports": OWNER,
     "comparisons": SIGNED_IN,
@@ -322,6 +325,10 @@ def things(
     )
     known_answers = [{"text": "Yes?", "choices": ["Yes", "No"], "right": [0], "why": ""}]
     qualification = Qualification.objects.create(owner=rex, title="His", questions=known_answers, pass_mark=1)
+    webhook = webhooks.create(
+        rex, address="https://lab.example.org/", events=["study.filled"], study=None, site="http://testserver"
+    )
+    delivery = webhooks.send_test(webhook)
     return {
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
@@ -340,6 +347,8 @@ def things(
             "sweep": sweep.pk,
             "worker": taking_part.pseudonym,
             "table": "turns",
+            "webhook": delivery.webhook_id,
+            "delivery": delivery.pk,
         },
         "audits": {"pk": audit.pk, "name": bot.name},
         "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
@@ -354,6 +363,7 @@ def things(
         "transcripts:import_undo": {"pk": draft.pk},
         "transcripts:relay": {"pk": relay.pk},
         "trash": {"pk": gone.pk},
+        "webhooks": {"pk": delivery.webhook_id, "delivery": delivery.pk},
         "api-1:undo_deletion": {"pk": gone.pk},
         # Without bots: greeting one takes the test's connection along.
         "api-1:greet_bots": {"code": queue.code},

@@ -26,6 +26,8 @@ from turnwise.questions.services import create_set
 from turnwise.responses.models import Sweep
 from turnwise.studies.models import Bundle, Study
 from turnwise.transcripts import relaying
+from turnwise.webhooks import services as webhooks
+from turnwise.webhooks.models import Webhook
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Operation = APIOperation[Any, Any, Any, Any]
@@ -36,6 +38,12 @@ CHECKS = [
     openapi.content_type_conformance,
     openapi.response_schema_conformance,
 ]
+
+
+def make_webhook(owner: User) -> Webhook:
+    return webhooks.create(
+        owner, address="https://lab.example.org/", events=["study.filled"], study=None, site="http://t"
+    )
 
 
 @pytest.fixture
@@ -57,6 +65,7 @@ def named(
     bundle = bundle_jobs.request_bundle(study, by=rex)[0]
     Bundle.objects.filter(pk=bundle.pk).update(made_at=timezone.now(), begun_at=timezone.now())
     deleted = relaying.discard(relaying.begin(study, system="Gone", by=rex).pk, by=rex)
+    delivery = webhooks.send_test(make_webhook(rex))
     yield {
         "pk": str(audit.pk),
         "sweep": str(sweep.pk),
@@ -66,6 +75,9 @@ def named(
         "/removed": with_queue,
         "/rehearsal": rehearsed.code,
         "/undo": str(deleted.pk),
+        "/{webhook}": str(make_webhook(rex).pk),  # which a call deletes
+        "webhook": str(delivery.webhook_id),
+        "delivery": str(delivery.pk),
         "worker": taking_part.pseudonym,
         "table": "turns",
         "key": asked.key,

@@ -25,6 +25,7 @@ from evaluation.report.studies.replies import ReplyFacts, cost_of
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotBudget, BotUsage
 from turnwise.bots.prices import prices_by_bot
+from turnwise.live.published_events import Event, EventType, publish
 
 OVER_BUDGET = "over budget"
 """State of a bot whose budget is reached."""
@@ -114,6 +115,25 @@ def update_state(bot: int, *, day: date | None = None) -> None:
     reached_in = month if spent >= float(budget.amount) else None
     if budget.reached_in != reached_in:
         BotBudget.objects.filter(pk=budget.pk).update(reached_in=reached_in)
+        if reached_in:
+            _publish_reached(budget, reached_in)
+
+
+def _publish_reached(budget: BotBudget, month: date) -> None:
+    bot = budget.bot
+    publish(
+        Event(
+            EventType.BUDGET_REACHED,
+            bot_id=bot.pk,
+            data={
+                "bot": bot.name,
+                "month": f"{month:%Y-%m}",
+                "budget": str(budget.amount),
+                "currency": budget.currency,
+            },
+            links={"page": bot.get_absolute_url(), "api": f"/api/bots/{bot.name}"},
+        )
+    )
 
 
 def set_budget(bot: int, amount: Decimal | None, *, currency: str, by: User | None) -> None:

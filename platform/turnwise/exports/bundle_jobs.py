@@ -13,6 +13,7 @@ from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
@@ -21,6 +22,7 @@ from turnwise.accounts.models import User
 from turnwise.exports.bundle import BundleContents, Stage, quoted_studies, write_bundle
 from turnwise.judging.queries import judgments_in
 from turnwise.live.jobs import BUNDLES, describe_failure, exclusive_lock, is_locked
+from turnwise.live.published_events import Event, EventType, publish
 from turnwise.reports.services import covers
 from turnwise.studies import bundles
 from turnwise.studies.models import Bundle, BundlePart, Study
@@ -160,7 +162,23 @@ def _publish(bundle: Bundle, made: dict[str, Any]) -> bool:
     is_wanted = bool(_if_in_progress(bundle.pk).update(made_at=timezone.now(), **made))
     if is_wanted:
         bundles.delete(bundle.study.bundles.exclude(pk=bundle.pk))
+        _publish_ready(bundle)
     return is_wanted
+
+
+def _publish_ready(bundle: Bundle) -> None:
+    study = bundle.study
+    publish(
+        Event(
+            EventType.BUNDLE_READY,
+            study_id=study.pk,
+            data={"study": study.code, "bundle": bundle.pk},
+            links={
+                "page": reverse("exports:bundle", args=[study.pk]),
+                "api": f"/api/studies/{study.code}/bundle.zip",
+            },
+        )
+    )
 
 
 def _if_in_progress(bundle_id: int) -> QuerySet[Bundle]:

@@ -49,7 +49,7 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
         _("Results"),
         (
             "statistics", "judges", "assisted", "comparisons", "papers", "imports", "exports",
-            "evaluation/data/README.md", "api", "client",
+            "evaluation/data/README.md", "api", "client", "webhooks",
         ),
     ),
     "running": (
@@ -283,6 +283,7 @@ HELP = {
     "responses": "static-evaluation",
     "transcripts": "imports",
     "trash": "running",
+    "webhooks": "webhooks",
     "workspace": "running",
 }
 

@@ -20,6 +20,7 @@ from turnwise.questions.models import OwnSet, SetVersion
 from turnwise.rehearsals.models import Attempt, Rehearsal
 from turnwise.reports.models import Chart, MeasuredTalk, Report
 from turnwise.trash.models import Deletion
+from turnwise.webhooks.models import Delivery, Sighting, Webhook
 
 
 class ViewOnlyAdmin(ViewOnly, admin.ModelAdmin[Any]):
@@ -123,3 +124,19 @@ site.register(Attempt, ViewOnlyAdmin, list_display=("study", "state", "said", "s
 
 # Deletions are undone on the page *Deleted*.
 site.register(Deletion, ViewOnlyAdmin, list_display=("what", "study", "by", "at"), exclude=("content",))
+
+# Webhooks; their secrets are shown to the owner only
+site.register(
+    Webhook,
+    ViewOnlyAdmin,
+    list_display=("address", "owner", "study", "events", "active", "created_at"),
+    list_select_related=("owner", "study"),
+)
+site.register(
+    Delivery,
+    ViewOnlyAdmin,
+    list_display=("event", "webhook", "state", "attempts", "status", "created_at"),
+    list_filter=("state", "event"),
+    list_select_related=("webhook",),
+)
+site.register(Sighting, ViewOnlyAdmin, list_display=("kind", "subject", "seen_at"))

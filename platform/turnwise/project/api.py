@@ -38,6 +38,7 @@ from turnwise.studies.rest.calls import router as studies
 from turnwise.studies.rest.lifecycle import router as lifecycle
 from turnwise.tasks.urls import routers as of_tasks
 from turnwise.trash.api import router as deletions
+from turnwise.webhooks.api import router as webhooks
 
 UNREAD = "Cannot parse request body"  # as Ninja says it, whatever the parser raised
 NO_JSON = "The request is not JSON."
@@ -103,6 +104,7 @@ api.add_router("", records)
 api.add_router("", tables)
 api.add_router("", people)
 api.add_router("", deletions)
+api.add_router("", webhooks)
 for router in of_tasks:
     api.add_router("", router)
 

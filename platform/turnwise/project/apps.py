@@ -13,6 +13,7 @@ REGISTERING = (
     "turnwise.studies.queries",  # which question sets a person may read
     "turnwise.questionnaires.services",  # the gate of questionnaires
     "turnwise.quality.gates",  # the gates of blocks and qualifications
+    "turnwise.webhooks.outbox",  # stores published events
     "turnwise.project.celery",  # so that every process can send jobs
 )
 """Modules that register something when they are imported."""

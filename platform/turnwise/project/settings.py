@@ -111,6 +111,7 @@ INSTALLED_APPS = [
     "turnwise.exports",
     "turnwise.comparisons",
     "turnwise.rehearsals",
+    "turnwise.webhooks",
     "turnwise.tasks",
     "turnwise.workspace",
     "turnwise.front_door",
@@ -279,6 +280,21 @@ CELERY_BEAT_SCHEDULE = {
         "task": "turnwise.judges.tasks.take_up_judge_runs",
         "schedule": 5.0,
         "options": {"expires": 5},
+    },
+    "send-webhooks": {
+        "task": "turnwise.webhooks.tasks.send_due_deliveries",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
+    "watch-for-webhooks": {
+        "task": "turnwise.webhooks.tasks.watch_conditions",
+        "schedule": 10.0,
+        "options": {"expires": 10},
+    },
+    "delete-old-webhook-deliveries": {
+        "task": "turnwise.webhooks.tasks.delete_old_deliveries",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
     },
     "take-up-runs": {
         "task": "turnwise.responses.tasks.take_up_runs",

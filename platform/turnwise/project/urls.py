@@ -44,6 +44,7 @@ urlpatterns = [
     path("", include("turnwise.exports.urls")),
     path("", include("turnwise.comparisons.urls")),
     path("", include("turnwise.rehearsals.urls")),
+    path("", include("turnwise.webhooks.urls")),
     path("", include("turnwise.tasks.urls")),
     path("", include("turnwise.workspace.urls")),
 ]

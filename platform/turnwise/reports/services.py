@@ -5,17 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, Q
+from django.urls import reverse
 from django.utils import timezone
 
-from turnwise.crowd.models import Withdrawal
+from turnwise.crowd.models import Participation, Withdrawal
 from turnwise.crowd.places.ending import save_proposed_exclusions, save_signs
 from turnwise.judging.queries import judgments_by_study, judgments_in
 from turnwise.live.jobs import REPORTS, describe_failure, exclusive_lock, is_locked
+from turnwise.live.published_events import Event, EventType, publish
 from turnwise.quality import flagging
 from turnwise.reports import descriptions, queries
 from turnwise.reports.models import Chart, Report
 from turnwise.reports.report_kinds import TaskWithReport, task_with_report
 from turnwise.studies.models import Bundle, LastExport, Study
+from turnwise.studies.queries import counts_of
 from turnwise.studies.tasks import keys_of
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ log = logging.getLogger(__name__)
 IN_PROGRESS = (Report.State.QUEUED, Report.State.RUNNING)
 # A busy study finishes conversations every few seconds; one report for all of them is enough.
 PAUSE_BETWEEN_REPORTS = timedelta(seconds=10)
+PAUSE_BETWEEN_INTERIM_EVENTS = timedelta(hours=1)
 # Redis can lose the message that starts a queued report; after this time it is sent again.
 RESEND_AFTER = timedelta(seconds=60)
 # A limit, because a computation that kills its process each time would be restarted forever.
@@ -140,6 +144,7 @@ def _store_ready(report_id: int, computed: _ReadyReport) -> None:
         Chart(report=report, name=name, svg=drawn.svg, narrow_svg=drawn.narrow_svg)
         for name, drawn in computed.charts.items()
     )
+    undecided = _undecided(report.study_id)
     flagged = computed.result.get("flagged") or {"workers": []}
     save_signs(report.study_id, {each["worker"]: each["reason"] for each in flagged["workers"]})
     proposed = computed.result.get("proposed") or {"workers": []}
@@ -152,6 +157,48 @@ def _store_ready(report_id: int, computed: _ReadyReport) -> None:
         results_version=computed.results_version,
         judgments=computed.judgments,
         result=computed.result,
+    )
+    _publish_ready(report)
+    if new := _undecided(report.study_id) - undecided:
+        _publish_waiting(report.study, len(new))
+
+
+def _undecided(study_id: int) -> set[int]:
+    """Keys of participations with signs of carelessness or fraud, about which nobody has decided."""
+    waiting = Participation.objects.filter(study=study_id, excluded_at=None).exclude(signs="")
+    return set(waiting.values_list("pk", flat=True))
+
+
+def _publish_ready(report: Report) -> None:
+    """Publish a report; of a study that still fills, at most one an hour."""
+    study = report.study
+    finished, wanted = counts_of([study]).get(study.pk, (0, 0))
+    is_complete = study.state == Study.State.CLOSED or 0 < wanted <= finished
+    publish(
+        Event(
+            EventType.REPORT_READY,
+            study_id=study.pk,
+            data={"study": study.code, "report": report.pk, "complete": is_complete},
+            links={
+                "page": reverse("reports:study", args=[study.pk]),
+                "api": f"/api/studies/{study.code}/report",
+            },
+            at_most_every=None if is_complete else PAUSE_BETWEEN_INTERIM_EVENTS,
+        )
+    )
+
+
+def _publish_waiting(study: Study, new: int) -> None:
+    publish(
+        Event(
+            EventType.PARTICIPANT_WAITING,
+            study_id=study.pk,
+            data={"study": study.code, "participants": new},
+            links={
+                "page": reverse("crowd:participants", args=[study.pk], query={"signs": "yes"}),
+                "api": f"/api/studies/{study.code}/participants",
+            },
+        )
     )
 
 

@@ -12,7 +12,7 @@ import asyncio
 import base64
 import itertools
 import logging
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import astuple
 from weakref import WeakKeyDictionary
 
@@ -261,7 +261,7 @@ def decode_context(item: Item) -> Context:
     return Context(turns, item["seed"], item["dialogue"], material, drawing, _setting(item["setting"]))
 
 
-def _setting(fields: Item) -> Setting:
+def _setting(fields: Sequence[Any]) -> Setting:
     """Decode a setting; JSON has lists where it has tuples."""
     language, scenario, persona, columns = fields
     return Setting(language, scenario, persona, tuple((name, value) for name, value in columns))

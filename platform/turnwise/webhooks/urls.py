@@ -1,0 +1,16 @@
+"""Addresses of the pages of webhooks."""
+
+from django.urls import path
+
+from turnwise.webhooks import views
+
+app_name = "webhooks"
+urlpatterns = [
+    path("webhooks/", views.webhooks, name="webhooks"),
+    path("webhooks/<int:pk>/", views.webhook, name="webhook"),
+    path("webhooks/<int:pk>/rotate/", views.rotate_secret, name="rotate_secret"),
+    path("webhooks/<int:pk>/switch/", views.set_active, name="set_active"),
+    path("webhooks/<int:pk>/delete/", views.delete, name="delete"),
+    path("webhooks/<int:pk>/test/", views.send_test, name="send_test"),
+    path("webhooks/<int:pk>/deliveries/<int:delivery>/send/", views.send_again, name="send_again"),
+]
