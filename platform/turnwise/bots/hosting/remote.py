@@ -14,6 +14,7 @@ import itertools
 import logging
 from collections.abc import Hashable, Sequence
 from dataclasses import astuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from channels.layers import get_channel_layer
