@@ -23,7 +23,7 @@ async function fetchPart() {
 }
 
 /**
- * Show the fresh part; open details, scroll positions and the focus stay.
+ * Show the fresh part; open details, chosen switches, scroll positions and the focus stay.
  *
  * @param {HTMLElement} part
  * @param {HTMLElement} fresh
@@ -31,6 +31,10 @@ async function fetchPart() {
 function swap(part, fresh) {
   for (const details of part.querySelectorAll("details[open][id]")) {
     fresh.querySelector(`#${details.id}`)?.setAttribute("open", "");
+  }
+  for (const chosen of part.querySelectorAll('input[type="radio"][id]:checked')) {
+    const same = /** @type {HTMLInputElement | null} */ (fresh.querySelector(`#${chosen.id}`));
+    if (same) same.checked = true;
   }
   if (fresh.isEqualNode(part)) return;
   const focused = part.contains(document.activeElement) ? document.activeElement : null;
@@ -53,6 +57,7 @@ function selectorOf(element) {
   const details = element.closest("details[id]");
   if (label) return `[aria-label="${CSS.escape(label)}"]`;
   if (address) return `[href="${CSS.escape(address)}"]`;
+  if (element.matches("input[id]")) return `#${element.id}`;
   return element.matches("summary") && details ? `#${details.id} > summary` : null;
 }
 

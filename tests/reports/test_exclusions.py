@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -42,7 +43,14 @@ def test_excluding_a_worker_from_the_transcript_shows_in_the_report(
     assert result["excluded"] == [
         {"worker": pseudonym_of(careless), "reason": "Pressed No only.", "labels": 2}
     ]
-    assert "Without the excluded workers" in page
+    # Both analyses are on the page; a switch that needs no script shows one of them.
+    assert re.findall(r'name="analysis" id="([^"]+)"( checked)?', page) == [
+        ("analysis-primary", " checked"),
+        ("analysis-other", ""),
+    ]
+    ours, theirs = page[page.index('id="results"') :].split('<div class="by-other">', 1)
+    assert "<strong>37.5</strong>" in ours
+    assert "<strong>75.0</strong>" in theirs.partition("</section>")[0]
     assert "Excluded by rex" in client.get(f"/dialogues/{careless.public_id}/").content.decode()
     assert "Excluded by" not in client.get(f"/dialogues/{careful.public_id}/").content.decode()
 

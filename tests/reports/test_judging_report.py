@@ -285,7 +285,7 @@ def test_counts_of_raters_per_item_include_excluded_raters_and_say_so(
 
     page = sign_in(rex).get(f"/studies/{judged.pk}/report/").content.decode()
 
-    all_workers, without = page.split("Without the excluded workers</h3>")
+    all_workers, without = page.split('<div class="by-other">', 1)
     assert "Counting the excluded workers, too:" not in all_workers
     assert "Counting the excluded workers, too: 4 items with 3 raters" in without
 

@@ -95,13 +95,16 @@ def test_two_bots_are_compared_on_the_page(make_study: MakeStudy, rex: User, sig
 
 
 @pytest.mark.django_db(transaction=True)
-def test_three_bots_have_a_table_for_each_score(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
+def test_three_bots_have_a_matrix_and_a_table_for_each_score(
+    make_study: MakeStudy, rex: User, sign_in: SignIn
+) -> None:
     study = make_study({"ann": 10, "bob": 10, "cid": 10}, min_turns=2, max_turns=8)
     for n in range(9):
         talked(study, [(True, True), (n % 4 < 2, False)])
     computed(study)
 
-    tables = _differences(sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode())
+    page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+    tables = _differences(page)
 
     assert list(tables) == [f"Differences by {score}" for score in ("Sensibleness", "Specificity", "SSA")]
     for pairs in tables.values():
@@ -110,6 +113,15 @@ def test_three_bots_have_a_table_for_each_score(make_study: MakeStudy, rex: User
             "Ann Cid",
             "Bob Cid",
         ]
+    # One score is chosen, that of the headline; each has a matrix with every pair from both sides.
+    assert re.findall(r'name="score-main" id="[^"]+"( checked)?>', page) == ["", "", " checked"]
+    matrices = re.findall(r'<table class="matrix">.*?<tbody>(.*?)</tbody>', page, re.DOTALL)
+    assert len(matrices) == 3
+    for cells in matrices:
+        shown = re.findall(r"</i>([+\u2212]?[\d.]+)|\">([+\u2212]?[\d.]+)<", cells)
+        values = sorted(float((one or other).replace("\u2212", "-")) for one, other in shown)
+        assert len(values) == 6
+        assert values == [-value for value in reversed(values)]
 
 
 def _differences(page: str) -> dict[str, list[str]]:

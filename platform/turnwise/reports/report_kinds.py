@@ -52,7 +52,7 @@ class ReportedTask(TaskWithReport):
     """A task whose studies collect judgments.
 
     Attributes:
-        analysed: template of one analysis, used to show the other one.
+        analysed: template of one `section` of one analysis: results, differences, course, workers or quality.
         evaluation: the kind of published figures to show for comparison.
         labels_exported: SQL for the rows of `exports.turn_files.LabelledTurn` of a study.
         read_at: URL name of the page that lists everything judged.
