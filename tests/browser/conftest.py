@@ -148,8 +148,9 @@ async def browser(pytestconfig: pytest.Config) -> AsyncIterator[Browser]:
     READABLE.keep_in(pytestconfig.cache.mkdir("readable"))
     flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
     async with async_playwright() as playwright:
+        installed = shutil.which("chromium-headless-shell") or shutil.which("chromium")
         chromium = await playwright.chromium.launch(
-            executable_path=os.environ.get("TURNWISE_CHROMIUM") or shutil.which("chromium"), args=list(flags)
+            executable_path=os.environ.get("TURNWISE_CHROMIUM") or installed, args=list(flags)
         )
         yield chromium
         await chromium.close()
