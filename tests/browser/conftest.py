@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -44,8 +45,30 @@ FLAGS = (
 FLAWS = (Path(__file__).parent / "flaws.js").read_text()
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 FINDINGS = (Path(__file__).parent / "findings.js").read_text()
-# Colours of texts, with their grounds and sizes, in which axe-core found enough contrast.
-READABLE: set[str] = set()
+
+
+class ReadableColours:
+    """Colours of texts, with their grounds and sizes, in which axe-core found enough contrast.
+
+    They are shared by the processes that run tests, and kept for later runs with the same axe-core.
+    """
+
+    def __init__(self) -> None:
+        self.file: Path | None = None
+
+    def keep_in(self, folder: Path) -> None:
+        self.file = folder / sha256((AXE + FINDINGS).encode()).hexdigest()
+
+    def all(self) -> list[str]:
+        return self.file.read_text().split() if self.file and self.file.exists() else []
+
+    def add(self, colours: list[str]) -> None:
+        if self.file and colours:
+            with self.file.open("a") as file:
+                file.write("".join(f"{each}\n" for each in colours))
+
+
+READABLE = ReadableColours()
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -120,11 +143,14 @@ def site(collected: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def browser() -> AsyncIterator[Browser]:
+async def browser(pytestconfig: pytest.Config) -> AsyncIterator[Browser]:
+    assert pytestconfig.cache
+    READABLE.keep_in(pytestconfig.cache.mkdir("readable"))
     flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
     async with async_playwright() as playwright:
+        installed = shutil.which("chromium-headless-shell") or shutil.which("chromium")
         chromium = await playwright.chromium.launch(
-            executable_path=os.environ.get("TURNWISE_CHROMIUM") or shutil.which("chromium"), args=list(flags)
+            executable_path=os.environ.get("TURNWISE_CHROMIUM") or installed, args=list(flags)
         )
         yield chromium
         await chromium.close()
@@ -240,10 +266,10 @@ class Visitor:
         return found
 
     async def _findings(self, *, is_contrast_alone: bool = False) -> list[str]:
-        options = {"known": sorted(READABLE), "isContrastAlone": is_contrast_alone}
+        options = {"known": READABLE.all(), "isContrastAlone": is_contrast_alone}
         answer = await self.page.evaluate(FINDINGS, options)
         if not any(flaw.startswith("axe color-contrast") for flaw in answer["flaws"]):
-            READABLE.update(answer["colours"])
+            READABLE.add(answer["colours"])
         return list(answer["flaws"])
 
     async def flaws_at(self, *widths: int) -> list[str]:

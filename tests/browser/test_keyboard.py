@@ -202,6 +202,8 @@ async def test_the_box_has_the_focus_when_the_chat_opens(wanda: Visitor, study: 
 async def test_finish_says_why_not_yet(wanda: Visitor, study: Study) -> None:
     await wanda.start(study)
     await wanda.exchange("One", "No")
+    await wanda.saved(1, "Not sensible")
+    await expect(wanda.message).to_be_focused()  # else the focus moves there after it was set on the button
     finish = wanda.page.get_by_role("button", name="Finish")
 
     await expect(finish).to_have_accessible_description("Keep talking: 6 more replies to judge, then finish.")
