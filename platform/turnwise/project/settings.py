@@ -287,6 +287,14 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
+# --- operation ---------------------------------------------------------------------------------
+METRICS_TOKEN = os.environ.get("TURNWISE_METRICS_TOKEN", "").strip()
+if METRICS_TOKEN and len(METRICS_TOKEN) < 16:
+    raise SystemExit(
+        "TURNWISE_METRICS_TOKEN is shorter than 16 characters and could be guessed. Make a longer one, "
+        "such as with: openssl rand -hex 24"
+    )
+
 # --- the first page ----------------------------------------------------------------------------
 INSTALLATION_NAME = os.environ.get("TURNWISE_NAME", "").strip()[:80]
 LOGO = _file("TURNWISE_LOGO")
