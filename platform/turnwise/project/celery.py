@@ -8,6 +8,7 @@ from celery.exceptions import CPendingDeprecationWarning
 from celery.signals import task_postrun, task_prerun, worker_ready, worker_shutdown
 from django.core.cache import cache
 
+from turnwise.live import log_context
 from turnwise.live.metrics import publishing, recording
 from turnwise.live.subprocesses import tune_garbage_collection
 
@@ -43,12 +44,15 @@ _began: dict[str, float] = {}
 
 
 @task_prerun.connect
-def _note_beginning(task_id: str, **_: object) -> None:
+def _note_beginning(task_id: str, task: Any, **_: object) -> None:
     _began[task_id] = time.monotonic()
+    log_context.clear()
+    log_context.bind(job=task_id, task=task.name)
 
 
 @task_postrun.connect
 def _record_job(task_id: str, task: Any, state: str | None = None, **_: object) -> None:
+    log_context.clear()
     began = _began.pop(task_id, None)
     if began is not None:
         outcome = "done" if state == "SUCCESS" else "failed"

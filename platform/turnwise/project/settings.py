@@ -128,6 +128,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "csp.middleware.CSPMiddleware",
+    "turnwise.project.request_log.RequestLog",
     "turnwise.project.rest.guard.RateLimitHeaders",
     "turnwise.project.middleware.WaitForPostgreSQL",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -295,6 +296,11 @@ if METRICS_TOKEN and len(METRICS_TOKEN) < 16:
         "such as with: openssl rand -hex 24"
     )
 
+LOG_FORMAT = os.environ.get("TURNWISE_LOG_FORMAT", "").strip() or "line"
+if LOG_FORMAT not in ("line", "json"):
+    raise SystemExit(f"TURNWISE_LOG_FORMAT={LOG_FORMAT!r} is not a format. Set it to one of: line, json.")
+ACCESS_LOG = _flag("TURNWISE_ACCESS_LOG", False)
+
 # --- the first page ----------------------------------------------------------------------------
 INSTALLATION_NAME = os.environ.get("TURNWISE_NAME", "").strip()[:80]
 LOGO = _file("TURNWISE_LOGO")
@@ -351,10 +357,11 @@ LOGGING = {
         "line": {
             "()": "turnwise.project.logs.OneLine",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-        }
+        },
+        "json": {"()": "turnwise.project.logs.JsonLine"},
     },
     "filters": {"once": {"()": "turnwise.project.logs.OncePerInterval"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["once"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
     # Both bring handlers of their own, which know no interval. Configuring them here undoes --log-level, too.
     "loggers": {

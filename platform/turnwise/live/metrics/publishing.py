@@ -1,8 +1,8 @@
 """Publication of metrics: totals of all processes in Redis, and gauges of each process that expire.
 
 Each process adds what is new since its last publication to one hash. So totals survive the end of a
-process, and a restart loses five seconds at most. If Redis loses the hash, totals begin at 0, as after any restart of a
-counter. A publication whose answer is lost may be added twice.
+process, and a restart loses five seconds at most. If Redis loses the hash, totals begin at 0, as after any
+restart of a counter. A publication whose answer is lost may be added twice.
 """
 
 import json

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from turnwise.accounts.people_views import for_admins
 from turnwise.bots.budgets import amount_phrase
 from turnwise.live.metrics.publishing import RECENT_MINUTES
+from turnwise.project.health import BotsPart
 from turnwise.project.system.database_figures import JOBS
 from turnwise.project.system.gathering import Gathered, gather
 from turnwise.project.system.readings import Readings
@@ -103,7 +104,14 @@ def system(request: HttpRequest) -> HttpResponse:
 
 
 def _parts(gathered: Gathered) -> list[dict[str, Any]]:
-    return [{"title": PARTS[name], "part": part} for name, part in gathered.parts.items()]
+    return [
+        {
+            "title": PARTS[name],
+            "part": part,
+            "detail": part.details(part.unwell if isinstance(part, BotsPart) else ())["detail"],
+        }
+        for name, part in gathered.parts.items()
+    ]
 
 
 def _levels(now: Readings) -> list[Level]:
