@@ -11,6 +11,7 @@ from turnwise.live.metrics import publishing
 from turnwise.live.subprocesses import tune_garbage_collection
 from turnwise.operating.urls import websocket_urlpatterns as of_operators
 from turnwise.project.asgi_middleware import turn_away
+from turnwise.project.system import alarms
 from turnwise.tasks.urls import websocket_urlpatterns as of_tasks
 
 
@@ -24,9 +25,11 @@ class Lifespan:
         await send({"type": "lifespan.startup.complete"})
         layer.process_layer().here()  # begins the line to other processes, which /readyz tells of
         publishing.start()
+        alarms.start()
         async with Hosting():
             tune_garbage_collection()
             await receive()
+        alarms.stop()
         await asyncio.to_thread(publishing.stop)
         batches.close_connections()
         database.close_connections()
