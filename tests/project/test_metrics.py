@@ -22,7 +22,7 @@ from turnwise.bots import budgets
 from turnwise.bots.models import Bot, BotPrice, BotUsage
 from turnwise.dialogues.models import Dialogue
 from turnwise.live.metrics import publishing, recording
-from turnwise.live.metrics.publishing import Publisher
+from turnwise.live.metrics.publishing import Publisher, Values
 from turnwise.project.asgi_middleware import CountedSockets
 from turnwise.project.celery import beat_heart
 from turnwise.project.system import gathering
@@ -200,7 +200,9 @@ def test_metrics_are_for_this_machine_or_for_those_with_the_token(client: Client
 def test_a_scrape_has_a_bounded_number_of_bots(monkeypatch: pytest.MonkeyPatch) -> None:
     labels = gathering.BotLabels()
     labels._names = {1: "one"}
-    values = {("turnwise_replies_total", (("bot", str(bot)), ("outcome", "busy"))): 2.0 for bot in (1, 2, 3)}
+    values: Values = {
+        ("turnwise_replies_total", (("bot", str(bot)), ("outcome", "busy"))): 2.0 for bot in (1, 2, 3)
+    }
 
     found = Readings(gathering.families_of(values, labels))
 

@@ -41,8 +41,8 @@ def _file(name: str) -> Path | None:
     return Path(value).resolve() if value else None
 
 
-def _mail_address(name: str) -> str:
-    value = os.environ.get(name, "").strip()
+def _mail_address(name: str, value: str) -> str:
+    value = value.strip()
     if value and not re.fullmatch(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+", value):
         raise SystemExit(f"{name}={value!r} is not an e-mail address, such as lab@example.org.")
     return value
@@ -306,8 +306,8 @@ if METRICS_TOKEN and len(METRICS_TOKEN) < 16:
 ALARM_WEBHOOK = os.environ.get("TURNWISE_ALARM_WEBHOOK", "").strip()
 if ALARM_WEBHOOK and not re.match(r"https?://[^/\s]+", ALARM_WEBHOOK):
     raise SystemExit("TURNWISE_ALARM_WEBHOOK is no address. Write it as https://host/path, or unset it.")
-ALARM_MAIL = _mail_address("TURNWISE_ALARM_MAIL")
-ALARM_FROM = _mail_address("TURNWISE_ALARM_FROM")
+ALARM_MAIL = _mail_address("TURNWISE_ALARM_MAIL", os.environ.get("TURNWISE_ALARM_MAIL", ""))
+ALARM_FROM = _mail_address("TURNWISE_ALARM_FROM", os.environ.get("TURNWISE_ALARM_FROM", ""))
 SMTP_URL = os.environ.get("TURNWISE_SMTP_URL", "").strip()
 if ALARM_MAIL and not re.match(r"(smtp|smtps|smtp\+starttls)://[^/\s]+", SMTP_URL):
     raise SystemExit(
@@ -329,7 +329,7 @@ DEMO_BOT = os.environ.get("TURNWISE_DEMO_BOT", "").strip()
 # --- contact -----------------------------------------------------------------------------------
 # Defaults of every study that names none of its own; workers read them on the consent page.
 ORGANIZATION = os.environ.get("TURNWISE_ORGANIZATION", "").strip()
-CONTACT = _mail_address("TURNWISE_CONTACT")
+CONTACT = _mail_address("TURNWISE_CONTACT", os.environ.get("TURNWISE_CONTACT", ""))
 
 # A font with signs that DejaVu Sans lacks, for the PDF of the document for ethics boards.
 PDF_FONT = os.environ.get("TURNWISE_PDF_FONT", "").strip()
