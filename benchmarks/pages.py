@@ -292,7 +292,7 @@ def measured(options: argparse.Namespace, port: int, watched: Mapping[str, int])
         if options.only not in name:
             continue
         cache.clear()  # rate limits, and stored comparisons
-        cookie = admin if address.startswith("/people/") else researcher
+        cookie = admin if address.startswith(("/people/", "/system/")) else researcher
         answer = timed(port, address, cookie, options.times, watched)
         if not name.startswith("export"):
             answer["queries"] = queries_of(address, cookie)

@@ -50,6 +50,7 @@ OF_NO_STUDY = (
     ("people", "/people/"),
     ("people: page 10", "/people/?page=10"),
     ("audit log", "/people/audit-log/"),
+    ("system", "/system/"),
 )
 OF_STUDY = (
     ("", ""),

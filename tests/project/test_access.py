@@ -72,6 +72,8 @@ STRANGERS = ("mallory", "mallory's token")
 RULES = {
     "healthz": PUBLIC,
     "readyz": PUBLIC,
+    "metrics": PUBLIC,  # from this machine alone: tests/project/test_metrics.py
+    "system": ADMIN,
     "accounts:sign_in": PUBLIC,
     "accounts:sign_out": PUBLIC,
     "accounts": SIGNED_IN,

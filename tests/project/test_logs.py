@@ -1,5 +1,6 @@
 import asyncio
 import io
+import json
 import logging
 import re
 import signal
@@ -17,12 +18,14 @@ import pytest
 from celery import Celery
 from django.conf import settings
 from django.db import connection
+from django.test import Client
 from redis import Redis
 
 from tests.away import end_session
 from tests.project.conftest import Serving
+from turnwise.live import log_context
 from turnwise.project import logs
-from turnwise.project.logs import VARYING, OncePerInterval, OneLine
+from turnwise.project.logs import VARYING, JsonLine, OncePerInterval, OneLine
 
 
 @pytest.fixture
@@ -198,3 +201,49 @@ def test_a_running_server_writes_one_line_per_cause_and_interval(
     assert "Traceback" not in serving.said()
     assert any("turnwise.live.layer" in cause for cause in causes)
     assert max(causes.values()) <= WRITERS * intervals, causes
+
+
+@pytest.fixture
+def structured() -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """The objects in a structured log that gets everything."""
+    stream, root = io.StringIO(), logging.getLogger()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLine())
+    root.addHandler(handler)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    root.removeHandler(handler)
+    log_context.clear()
+
+
+def test_a_structured_log_has_ids_and_code_but_no_text_of_people(
+    structured: Callable[[], list[dict[str, Any]]],
+) -> None:
+    log_context.bind(study=4, dialogue="d")
+    try:
+        raise ValueError("my name is Wanda")
+    except ValueError:
+        logging.getLogger("turnwise.x").exception("A reply\nwas lost.")
+
+    (entry,) = structured()
+
+    assert (entry["study"], entry["dialogue"], entry["message"]) == (4, "d", "A reply was lost.")
+    assert entry["error"] == "builtins.ValueError"
+    assert "test_logs.py" in entry["stack"][0]
+    assert "Wanda" not in json.dumps(entry)
+
+
+@pytest.mark.django_db
+def test_the_access_log_has_the_route_and_the_request_s_id_but_no_address(
+    client: Client, settings: Any, structured: Callable[[], list[dict[str, Any]]]
+) -> None:
+    settings.ACCESS_LOG = True
+    answer = client.get("/s/of-nobody/?PROLIFIC_PID=secret", headers={"x-request-id": "abc-12345"})
+    evil = client.get("/healthz", headers={"x-request-id": "a b\u00e9"})
+
+    first, second = [each for each in structured() if each["logger"] == "turnwise.access"]
+
+    assert (first["request"], answer["X-Request-ID"]) == ("abc-12345", "abc-12345")
+    assert re.match(r"GET /s/<\S+ 404 \d+ ms", first["message"])
+    assert "secret" not in json.dumps(first)
+    assert "of-nobody" not in json.dumps(first)
+    assert second["request"] == evil["X-Request-ID"] != "a b\u00e9"

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from evaluation.files.writing import with_unit
-from evaluation.report.studies.replies import ReplyFacts, cost_of
+from evaluation.report.studies.replies import Price, ReplyFacts, cost_of
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotBudget, BotUsage
 from turnwise.bots.prices import prices_by_bot
@@ -80,8 +80,20 @@ def amount_phrase(amount: Decimal | float, currency: str) -> str:
 
 def spending_of(bot: int, month: date) -> Spending:
     """Compute what a bot has spent in the month that begins on this day."""
-    days = list(BotUsage.objects.filter(bot=bot, day__gte=month, day__lt=month_after(month)).order_by("day"))
-    prices = prices_by_bot([bot]).get(bot, []) if days else []
+    return spending_by_bot(month, BotUsage.objects.filter(bot=bot)).get(bot, Spending({}, 0, 0))
+
+
+def spending_by_bot(month: date, usage: QuerySet[BotUsage] | None = None) -> dict[int, Spending]:
+    """Compute what bots have spent in a month, by key; all bots with usage in it, or those of `usage`."""
+    rows = BotUsage.objects.all() if usage is None else usage
+    days: dict[int, list[BotUsage]] = {}
+    for row in rows.filter(day__gte=month, day__lt=month_after(month)).order_by("day"):
+        days.setdefault(row.bot_id, []).append(row)
+    prices = prices_by_bot(days) if days else {}
+    return {bot: _spending(of_bot, prices.get(bot, [])) for bot, of_bot in days.items()}
+
+
+def _spending(days: list[BotUsage], prices: list[Price]) -> Spending:
     amounts: dict[str, list[float]] = {}
     replies, unknown = 0, sum(row.unknown for row in days)
     for row in days:

@@ -30,6 +30,7 @@ from turnwise.dialogues import pictures
 from turnwise.dialogues.seat_context import SeatContext
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, Tell
+from turnwise.live.metrics.recording import record_first_text
 from turnwise.live.newest import NewestSender
 from turnwise.studies.models import ReplyDisplay
 
@@ -139,6 +140,8 @@ class GrowingReply:
     def _receive(self, partial: PartialReply) -> None:
         if self._first_seconds is None:
             self._first_seconds = time.monotonic() - self._began
+            if self._seat.bot_id is not None:
+                record_first_text(self._seat.bot_id, self._first_seconds)
         self._version_id = partial.version_id
         self._sender.put(cut_to(partial.text, self._seat.reply_limit))
 

@@ -25,6 +25,7 @@ from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, Tell
+from turnwise.live.metrics.recording import TurnClock
 from turnwise.studies.models import ReplyDisplay
 
 LONGEST_MS = 24 * 3600 * 1000
@@ -138,10 +139,12 @@ async def take_turn(
     Raises:
         RefusedError: the protocol does not allow a message now; nothing was saved.
     """
-    text = services.checked_text(text, seat.message_limit)
-    exchange = await _try_single_step(seat, text, key, displayed)
+    text, clock = services.checked_text(text, seat.message_limit), TurnClock()
+    exchange = await _try_single_step(seat, text, key, displayed, clock)
+    is_complete = exchange is not None
     if exchange is None:
         exchange = await services.open_exchange(seat, text=text, key=key, picture=picture)
+        clock.lap("message_saved")
     await send(turn_frame("turn_saved", exchange.human_turn, exchange.progress))
     if exchange.partners and send_to_partner:
         partner_turn = exchange.human_turn._replace(speaker="partner", key=None)
@@ -149,12 +152,14 @@ async def take_turn(
     if exchange.reply:
         kind = "partner_turn" if seat.bot_id is None else "bot_turn"
         await send(turn_frame(kind, *exchange.reply))
+        if is_complete:  # else it is the stored result of a message that was sent again
+            clock.finish()
     else:
-        _schedule_reply(seat, exchange.context, exchange.progress, send)
+        _schedule_reply(seat, exchange.context, exchange.progress, send, clock)
 
 
 async def _try_single_step(
-    seat: SeatContext, text: str, key: UUID, displayed: DisplayedTurns
+    seat: SeatContext, text: str, key: UUID, displayed: DisplayedTurns, clock: TurnClock
 ) -> services.Exchange | None:
     """Save message and reply in one step; None, with nothing saved, if the usual conditions do not hold.
 
@@ -173,7 +178,12 @@ async def _try_single_step(
         return None
     context = queries.context_with(seat, (*displayed.turns, Turn(Speaker.HUMAN, text)))
     reply = await client.reply_at_once(seat.bot_id, context, tenant=seat.study_code)
-    return await services.save_exchange(seat, context, key=key, reply=reply) if reply else None
+    if reply is None:
+        return None
+    clock.lap("bot_answered")
+    exchange = await services.save_exchange(seat, context, key=key, reply=reply)
+    clock.lap("reply_saved")
+    return exchange
 
 
 async def retry(seat: SeatContext, *, send: Tell) -> None:
@@ -201,18 +211,23 @@ def is_starting(seat: SeatContext, position: int) -> bool:
     return (seat.dialogue_id, position) in _starting
 
 
-def _schedule_reply(seat: SeatContext, context: Context, progress: Progress, send: Tell) -> None:
+def _schedule_reply(
+    seat: SeatContext, context: Context, progress: Progress, send: Tell, clock: TurnClock | None = None
+) -> None:
+    """Begin to fetch a reply, unless this process does so already; `clock` is that of a new turn."""
     # Check the position, not only the dialogue: a tab that opens while a reply is being saved may ask for it
     # once more, and must not block the next message.
     if seat.bot_id is None or is_answering(seat, progress.turns):
         return
     _answering.add((seat.dialogue_id, progress.turns))
-    task = asyncio.create_task(_fetch_reply(seat, context, progress, send))
+    task = asyncio.create_task(_fetch_reply(seat, context, progress, send, clock))
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
 
 
-async def _fetch_reply(seat: SeatContext, context: Context, progress: Progress, send: Tell) -> None:
+async def _fetch_reply(
+    seat: SeatContext, context: Context, progress: Progress, send: Tell, clock: TurnClock | None
+) -> None:
     reply = (seat.dialogue_id, progress.turns)
     growing = growing_replies.begin(seat, progress.turns, send)
 
@@ -221,7 +236,7 @@ async def _fetch_reply(seat: SeatContext, context: Context, progress: Progress, 
         await send({"type": "bot_starting"})
 
     try:
-        frame = await _reply_frame(seat, context, progress, send_loading, growing)
+        frame = await _reply_frame(seat, context, progress, send_loading, growing, clock)
     finally:
         # Clear this before the frame is sent: the next message may follow at once.
         _answering.discard(reply)
@@ -232,6 +247,8 @@ async def _fetch_reply(seat: SeatContext, context: Context, progress: Progress, 
         await growing.close()
     if frame:
         await send(frame)
+        if clock and frame["type"] == "bot_turn" and not seat.is_operated:
+            clock.finish()
 
 
 async def _reply_frame(
@@ -240,6 +257,7 @@ async def _reply_frame(
     progress: Progress,
     on_loading: client.OnLoading,
     growing: GrowingReply | None,
+    clock: TurnClock | None,
 ) -> Frame | None:
     """Ask the bot, save its reply or failure, and return the frame for the tabs; None if it ended."""
     position = progress.turns
@@ -249,7 +267,11 @@ async def _reply_frame(
             reply = await operator_replies.wait_for_reply(seat, seat.bot_id, position)
         else:
             reply = await growing_replies.ask_bot(seat, context, on_loading, growing)
+        if clock:
+            clock.lap("bot_answered")
         turn, progress = await services.close_exchange(seat, position=position, reply=reply)
+        if clock:
+            clock.lap("reply_saved")
         return turn_frame("bot_turn", turn, progress)
     except ChatbotError as error:
         kind = type(error).__name__.removesuffix("Error")

@@ -9,6 +9,7 @@ load each commit carries more steps. See docs/decisions/turns-in-batches.md.
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Mapping
 from functools import partial
@@ -18,6 +19,8 @@ from django.db import connection as connection_of_thread
 
 from turnwise.live.database import LoopConnection, Row, in_database
 from turnwise.live.frames import as_json
+from turnwise.live.metrics import recording
+from turnwise.live.metrics.families import BATCH_QUEUE
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +53,7 @@ class BatchedStep:
         The result of an `is_durable` step survives a crash of PostgreSQL as soon as it is returned. Any other
         step is flushed shortly afterwards.
         """
+        self._function = function
         self._options = OPTIONS if is_durable else f"{OPTIONS} -c synchronous_commit=off"
         names = ", ".join(parameters)
         columns = ", ".join(f"{name} {kind}" for name, kind in parameters.items())
@@ -84,8 +88,15 @@ class BatchedStep:
         queue = self._queues.get(loop)
         if queue is None:
             close_connections(of_closed_loops_only=True)
-            queue = self._queues[loop] = _BatchQueue(self._statement.format("$1"), self._options)
+            queue = self._queues[loop] = _BatchQueue(
+                self._function, self._statement.format("$1"), self._options
+            )
         return queue
+
+    def report_queue(self) -> None:
+        """Set the gauge of the steps that wait, in all event loops."""
+        waiting = sum(queue.length for queue in list(self._queues.values()))
+        BATCH_QUEUE.labels(self._function).set(waiting)
 
     def close(self, *, of_closed_loops_only: bool) -> None:
         for loop in list(self._queues):
@@ -96,7 +107,8 @@ class BatchedStep:
 class _BatchQueue:
     """Queue of one kind of step in one event loop, with the connection that runs its batches."""
 
-    def __init__(self, statement: str, options: str) -> None:
+    def __init__(self, function: str, statement: str, options: str) -> None:
+        self._function = function
         self._options = options
         self._prepare = f"PREPARE step (jsonb) AS {statement}"
         self._connection: LoopConnection | None = None
@@ -110,6 +122,11 @@ class _BatchQueue:
         if self._work is None:
             self._work = loop.create_task(self._drain())
         return row
+
+    @property
+    def length(self) -> int:
+        """Number of steps that wait for the next batch."""
+        return len(self._waiting)
 
     def close(self) -> None:
         if self._connection:
@@ -131,6 +148,7 @@ class _BatchQueue:
         return batch
 
     async def _execute(self, batch: list[tuple[Values, asyncio.Future[Row]]]) -> None:
+        began = time.perf_counter()
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 connection = await self._live_connection()
@@ -142,10 +160,12 @@ class _BatchQueue:
                 len(batch),
                 exc_info=True,
             )
+            recording.record_batch(self._function, len(batch), time.perf_counter() - began, failed=True)
             for _, row in batch:
                 if not row.done():
                     row.set_exception(BatchFailedError(str(error)))
             return
+        recording.record_batch(self._function, len(batch), time.perf_counter() - began)
         for found in rows:
             row = batch[found[0] - 1][1]
             if not row.done():
@@ -161,6 +181,14 @@ class _BatchQueue:
 def _lock_key(step: tuple[Values, asyncio.Future[Row]]) -> int:
     row: int = next(iter(step[0].values()))
     return row
+
+
+def _report_queues() -> None:
+    for step in _steps:
+        step.report_queue()
+
+
+recording.before_reading(_report_queues)
 
 
 def close_connections(*, of_closed_loops_only: bool = False) -> None:

@@ -54,7 +54,7 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     ),
     "running": (
         _("Running Turnwise"),
-        ("install", "deploy", "settings", "security", "reliability", "performance"),
+        ("install", "deploy", "settings", "monitoring", "security", "reliability", "performance"),
     ),
     "making": (
         _("How it is made"),
@@ -282,6 +282,7 @@ HELP = {
     "reports:studies": "running",
     "responses": "static-evaluation",
     "transcripts": "imports",
+    "system": "monitoring",
     "trash": "running",
     "webhooks": "webhooks",
     "workspace": "running",

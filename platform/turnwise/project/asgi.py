@@ -12,13 +12,18 @@ pages = get_asgi_application()  # sets Django up: what follows imports models
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
-from turnwise.project.asgi_middleware import BoundedBodies, ReusedThreads, SameOrigin  # noqa: E402
+from turnwise.project.asgi_middleware import (  # noqa: E402
+    BoundedBodies,
+    CountedSockets,
+    ReusedThreads,
+    SameOrigin,
+)
 from turnwise.project.sockets import Lifespan, websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
         "http": BoundedBodies(ReusedThreads(pages)),  # type: ignore[arg-type]  # Django types it more loosely
-        "websocket": SameOrigin(URLRouter(websocket_urlpatterns)),
+        "websocket": SameOrigin(CountedSockets(URLRouter(websocket_urlpatterns))),
         "lifespan": Lifespan(),
     }
 )

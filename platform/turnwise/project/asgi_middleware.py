@@ -19,6 +19,9 @@ from asgiref.typing import (
 )
 from django.db import connections
 
+from turnwise.live.metrics import recording
+from turnwise.live.metrics.families import SOCKETS
+
 # As in deploy/nginx.conf.template; the largest upload that a page takes is 60 MB.
 MOST_BYTES = 64 * 1024**2
 # Of all requests that are being received: what has come of each, not what it announces and never sends. What
@@ -165,6 +168,23 @@ async def turn_away(
     headers = [(b"content-type", b"text/plain; charset=utf-8")]
     await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": say.encode(), "more_body": False})
+
+
+class CountedSockets:
+    """Middleware that counts the open WebSockets for the metrics."""
+
+    def __init__(self, inner: ASGI3Application) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        assert scope["type"] == "websocket"
+        first = scope["path"].removeprefix("/ws/").partition("/")[0]
+        kind = first if first in SOCKETS else "other"
+        recording.count_socket(kind, 1)
+        try:
+            await self._inner(scope, receive, send)
+        finally:
+            recording.count_socket(kind, -1)
 
 
 # Idle threads that are kept; further ones end with their page.

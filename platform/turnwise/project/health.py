@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import threading
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -75,7 +76,18 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
     """Every part with its state, for those who sign in with details; 200 if all are ready, else 503."""
-    parts = _ask_all(
+    parts = check_parts()
+    ready = all(part.ready for part in parts.values())
+    # Reading the session of somebody who signed in would wait for a database that hangs.
+    seen = _seen_by(request) if parts["postgresql"].ready else None
+    shown = {name: _outline(part) if seen is None else part.details(seen) for name, part in parts.items()}
+    body = {"ready": ready, **shown}
+    return JsonResponse(body, status=200 if ready else 503)
+
+
+def check_parts() -> dict[str, Part]:
+    """Check every part at the same time; one that does not answer in time is not ready."""
+    return _ask_all(
         {
             "postgresql": _postgresql,
             "disk": _disk,
@@ -85,11 +97,6 @@ def readyz(request: HttpRequest) -> HttpResponse:
             "celery_worker": _celery_worker,
         }
     )
-    ready = all(part.ready for part in parts.values())
-    seen = _seen_by(request)
-    shown = {name: _outline(part) if seen is None else part.details(seen) for name, part in parts.items()}
-    body = {"ready": ready, **shown}
-    return JsonResponse(body, status=200 if ready else 503)
 
 
 def _outline(part: Part) -> dict[str, Any]:
@@ -106,19 +113,33 @@ def _seen_by(request: HttpRequest) -> Collection[str] | None:
         return None
 
 
-# A check that hangs keeps its thread; when all hang, the next request finds none free and says so in time.
-_threads = ThreadPoolExecutor(6, thread_name_prefix="health")
+# A check that hangs keeps its thread. The next requests wait for the same check instead of beginning another
+# one, so that a part that hangs never takes the threads of the other parts. After a while a new one begins:
+# the connection on which the old one waits may be gone for good.
+_threads = ThreadPoolExecutor(64, thread_name_prefix="health")
+GIVEN_UP_AFTER_SECONDS = 60.0
+_running: dict[str, tuple[Future[Part], float]] = {}
+_beginning = threading.Lock()
 
 
 def _ask_all(checks: dict[str, Callable[[], Part]]) -> dict[str, Part]:
-    futures = {name: _threads.submit(check) for name, check in checks.items()}
+    futures = {name: _begun(name, check) for name, check in checks.items()}
     wait(futures.values(), timeout=TIMEOUT_SECONDS)
     return {name: _outcome(name, future) for name, future in futures.items()}
 
 
+def _begun(name: str, check: Callable[[], Part]) -> Future[Part]:
+    """The check of this name that is under way, or a new one."""
+    with _beginning:
+        future, since = _running.get(name, (None, 0.0))
+        if future is None or future.done() or time.monotonic() - since > GIVEN_UP_AFTER_SECONDS:
+            future = _threads.submit(check)
+            _running[name] = future, time.monotonic()
+        return future
+
+
 def _outcome(name: str, future: Future[Part]) -> Part:
     if not future.done():
-        future.cancel()
         return Part(False, "late", f"no answer within {TIMEOUT_SECONDS:.0f} s")
     error = future.exception()
     if error is not None:

@@ -1,11 +1,15 @@
-"""Keep the log readable in an outage: one line per cause and interval, with the number of others."""
+"""Formats of the log. In an outage it has one line per cause and interval, with the number of others."""
 
 import copy
+import json
 import logging
 import re
 import threading
 import time
+import traceback
+from datetime import UTC, datetime
 
+from turnwise.live import log_context
 from turnwise.live.losses import lost_service
 
 INTERVAL_SECONDS = 10.0
@@ -33,6 +37,33 @@ class OneLine(logging.Formatter):
             record.exc_info = record.exc_text = None
         record.msg, record.args = message, None
         return super().format(record)
+
+
+class JsonLine(logging.Formatter):
+    """Formatter that writes a record as one JSON object, with the ids of `turnwise.live.log_context`.
+
+    Errors have their class and the lines of code, without their text and without values: these may be what a
+    person has written.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the object as one line."""
+        error = record.exc_info[1] if record.exc_info else None
+        entry: dict[str, object] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": " ".join(record.getMessage().split()),
+            **log_context.current(),
+        }
+        if error is not None:
+            entry["error"] = f"{type(error).__module__}.{type(error).__qualname__}"
+            if down := lost_service(error):
+                entry["down"] = down
+            else:
+                frames = traceback.extract_tb(error.__traceback__)
+                entry["stack"] = [f"{each.filename}:{each.lineno} {each.name}" for each in frames]
+        return json.dumps(entry, ensure_ascii=False, default=str)
 
 
 class OncePerInterval(logging.Filter):

@@ -33,8 +33,8 @@ WAIT_SECONDS = 5.0
 PAUSE_SECONDS = 0.1
 # A page that loses PostgreSQL again and again, as one that makes it crash, is not repeated for ever.
 MOST_TRIES = 3
-# Health checks, which must answer even while PostgreSQL or Redis is down.
-HEALTH_PATHS = ("/healthz", "/readyz")
+# Health checks and metrics, which must answer even while PostgreSQL or Redis is down.
+HEALTH_PATHS = ("/healthz", "/readyz", "/metrics")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Workers reload pages and click twice, so any of their requests can arrive twice.
 WORKER_PAGES = "/s/"

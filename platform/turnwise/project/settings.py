@@ -41,6 +41,13 @@ def _file(name: str) -> Path | None:
     return Path(value).resolve() if value else None
 
 
+def _mail_address(name: str, value: str) -> str:
+    value = value.strip()
+    if value and not re.fullmatch(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+", value):
+        raise SystemExit(f"{name}={value!r} is not an e-mail address, such as lab@example.org.")
+    return value
+
+
 VAR = data_folder()
 
 
@@ -129,6 +136,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "csp.middleware.CSPMiddleware",
+    "turnwise.project.request_log.RequestLog",
     "turnwise.project.rest.guard.RateLimitHeaders",
     "turnwise.project.middleware.WaitForPostgreSQL",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -303,6 +311,30 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
+# --- operation ---------------------------------------------------------------------------------
+METRICS_TOKEN = os.environ.get("TURNWISE_METRICS_TOKEN", "").strip()
+if METRICS_TOKEN and len(METRICS_TOKEN) < 16:
+    raise SystemExit(
+        "TURNWISE_METRICS_TOKEN is shorter than 16 characters and could be guessed. Make a longer one, "
+        "such as with: openssl rand -hex 24"
+    )
+
+ALARM_WEBHOOK = os.environ.get("TURNWISE_ALARM_WEBHOOK", "").strip()
+if ALARM_WEBHOOK and not re.match(r"https?://[^/\s]+", ALARM_WEBHOOK):
+    raise SystemExit("TURNWISE_ALARM_WEBHOOK is no address. Write it as https://host/path, or unset it.")
+ALARM_MAIL = _mail_address("TURNWISE_ALARM_MAIL", os.environ.get("TURNWISE_ALARM_MAIL", ""))
+ALARM_FROM = _mail_address("TURNWISE_ALARM_FROM", os.environ.get("TURNWISE_ALARM_FROM", ""))
+SMTP_URL = os.environ.get("TURNWISE_SMTP_URL", "").strip()
+if ALARM_MAIL and not re.match(r"(smtp|smtps|smtp\+starttls)://[^/\s]+", SMTP_URL):
+    raise SystemExit(
+        "TURNWISE_ALARM_MAIL needs TURNWISE_SMTP_URL, such as smtp+starttls://user:password@host:587, "
+        "with %40 for @ inside the password."
+    )
+LOG_FORMAT = os.environ.get("TURNWISE_LOG_FORMAT", "").strip() or "line"
+if LOG_FORMAT not in ("line", "json"):
+    raise SystemExit(f"TURNWISE_LOG_FORMAT={LOG_FORMAT!r} is not a format. Set it to one of: line, json.")
+ACCESS_LOG = _flag("TURNWISE_ACCESS_LOG", False)
+
 # --- the first page ----------------------------------------------------------------------------
 INSTALLATION_NAME = os.environ.get("TURNWISE_NAME", "").strip()[:80]
 LOGO = _file("TURNWISE_LOGO")
@@ -313,9 +345,7 @@ DEMO_BOT = os.environ.get("TURNWISE_DEMO_BOT", "").strip()
 # --- contact -----------------------------------------------------------------------------------
 # Defaults of every study that names none of its own; workers read them on the consent page.
 ORGANIZATION = os.environ.get("TURNWISE_ORGANIZATION", "").strip()
-CONTACT = os.environ.get("TURNWISE_CONTACT", "").strip()
-if CONTACT and not re.fullmatch(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+", CONTACT):
-    raise SystemExit(f"TURNWISE_CONTACT={CONTACT!r} is not an e-mail address, such as lab@example.org.")
+CONTACT = _mail_address("TURNWISE_CONTACT", os.environ.get("TURNWISE_CONTACT", ""))
 
 # A font with signs that DejaVu Sans lacks, for the PDF of the document for ethics boards.
 PDF_FONT = os.environ.get("TURNWISE_PDF_FONT", "").strip()
@@ -359,10 +389,11 @@ LOGGING = {
         "line": {
             "()": "turnwise.project.logs.OneLine",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-        }
+        },
+        "json": {"()": "turnwise.project.logs.JsonLine"},
     },
     "filters": {"once": {"()": "turnwise.project.logs.OncePerInterval"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once"]}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["once"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
     # Both bring handlers of their own, which know no interval. Configuring them here undoes --log-level, too.
     "loggers": {

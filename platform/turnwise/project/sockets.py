@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, LifespanScope, WebSocketScope
@@ -6,9 +7,11 @@ from django.urls import re_path
 from turnwise.bots.hosting.host_process import Hosting
 from turnwise.crowd.urls import websocket_urlpatterns as of_previews
 from turnwise.live import batches, database, layer
+from turnwise.live.metrics import publishing
 from turnwise.live.subprocesses import tune_garbage_collection
 from turnwise.operating.urls import websocket_urlpatterns as of_operators
 from turnwise.project.asgi_middleware import turn_away
+from turnwise.project.system import alarms
 from turnwise.tasks.urls import websocket_urlpatterns as of_tasks
 
 
@@ -21,9 +24,13 @@ class Lifespan:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         layer.process_layer().here()  # begins the line to other processes, which /readyz tells of
+        publishing.start()
+        alarms.start()
         async with Hosting():
             tune_garbage_collection()
             await receive()
+        alarms.stop()
+        await asyncio.to_thread(publishing.stop)
         batches.close_connections()
         database.close_connections()
         await send({"type": "lifespan.shutdown.complete"})

@@ -4,6 +4,8 @@ from django.urls import include, path, re_path
 from turnwise.accounts.views import admin_sign_in
 from turnwise.project import health
 from turnwise.project.api import api, nothing_there
+from turnwise.project.system.exposition import metrics
+from turnwise.project.system.system_page import system
 
 admin.site.site_header = admin.site.site_title = "Turnwise"
 
@@ -13,6 +15,8 @@ handler500 = "turnwise.project.middleware.server_error"
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
+    path("system/", system, name="system"),
     path("admin/login/", admin_sign_in),
     path("admin/", admin.site.urls),
     path("api/", api.urls),

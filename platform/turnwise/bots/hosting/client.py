@@ -13,6 +13,7 @@ from django.db import connection
 
 from chatbots.base import Context
 from chatbots.errors import (
+    BotBusyError,
     BotFailedError,
     BotHostGoneError,
     BotLateError,
@@ -30,6 +31,7 @@ from turnwise.bots.hosting.presence import DIRECTORY, Copy
 from turnwise.bots.hosting.remote import BotClient, bot_client, decode_response
 from turnwise.bots.hosting.resident_bots import HostedBot
 from turnwise.bots.models import Bot
+from turnwise.live.metrics.recording import record_reply
 
 # Workers do not notice that their message is confirmed this much later.
 AT_ONCE_SECONDS = 0.02
@@ -96,17 +98,39 @@ async def reply(
             class for each.
     """
     seconds = settings.BOT_DEADLINE_SECONDS if deadline is None else deadline
-    await spending.refuse_over_budget(bot_id)
+    try:
+        await spending.refuse_over_budget(bot_id)
+    except spending.BudgetReachedError:
+        record_reply(bot_id, "over_budget")
+        raise
     try:
         found = await _reply(bot_id, context, tenant, seconds, on_loading=on_loading, on_partial=on_partial)
     except asyncio.CancelledError:
+        record_reply(bot_id, "cancelled")
         spending.count_later(bot_id)
         raise
     except BotLateError:
+        record_reply(bot_id, "late")
         await spending.count(bot_id, None)
         raise
+    except Exception as error:
+        record_reply(bot_id, _outcome_of(error))
+        raise
+    record_reply(bot_id, "answered", found.latency_ms / 1000)
     await spending.count(bot_id, found.response)
     return found
+
+
+_OUTCOMES: dict[type[Exception], str] = {
+    BotBusyError: "busy",
+    BotFailedError: "failed",
+    BotNotHostedError: "not_hosted",
+}
+
+
+def _outcome_of(error: Exception) -> str:
+    """Name of an error in the metrics."""
+    return next((name for kind, name in _OUTCOMES.items() if isinstance(error, kind)), "other")
 
 
 async def _reply(
@@ -172,6 +196,7 @@ async def reply_at_once(bot_id: int, context: Context, *, tenant: Hashable = Non
         )
     except (ChatbotError, TimeoutError):
         return None
+    record_reply(bot_id, "answered", found.latency_ms / 1000)
     await spending.count(bot_id, found.response)
     return found
 

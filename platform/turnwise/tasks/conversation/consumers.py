@@ -28,6 +28,7 @@ from turnwise.dialogues.seat_context import SavedTurn, SeatContext, group_of
 from turnwise.dialogues.turn_taking import DisplayedTurns
 from turnwise.labels import queries as labels
 from turnwise.labels.services import Timing, record
+from turnwise.live import log_context
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, field, uuid_field
 from turnwise.live.markdown import as_html
@@ -70,6 +71,7 @@ class DialogueConsumer(WorkerSocket):
     @override
     async def enter(self, session: Session) -> None:
         self.seat = await self._find_seat(session)
+        log_context.bind(study=self.seat.study_id, dialogue=str(self.seat.public_id))
         await self._claim(begins=False)
         self._count_tab()
         self.assignment_id = self.seat.assignment_id

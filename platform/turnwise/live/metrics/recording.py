@@ -1,0 +1,110 @@
+"""Recording of measurements: each is one append in memory; the publishing thread does the rest."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from turnwise.live.metrics import families
+from turnwise.live.metrics.families import OUTCOMES, SOCKETS
+
+# More than a process measures between two publications. A process that never publishes keeps no more.
+MOST_WAITING = 50_000
+
+_waiting: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque(maxlen=MOST_WAITING)
+_before_reading: list[Callable[[], None]] = []
+_sockets: dict[str, int] = dict.fromkeys(SOCKETS, 0)
+# Two readers at once, such as a timer and the end of a process, would fill in a measurement twice.
+_reading = threading.Lock()
+
+
+class TurnClock:
+    """Clock of one turn, which begins with its message."""
+
+    __slots__ = ("_began", "_previous", "_seconds")
+
+    def __init__(self) -> None:
+        """Begin now."""
+        self._began = self._previous = time.perf_counter()
+        self._seconds: dict[str, float] = {}
+
+    def lap(self, stage: str) -> None:
+        """End one of `families.STAGES`, which began with the end of the previous one."""
+        now = time.perf_counter()
+        self._seconds[stage] = now - self._previous
+        self._previous = now
+
+    def finish(self) -> None:
+        """Record the turn, with the time since its beginning as the stage `whole`."""
+        self._seconds["whole"] = time.perf_counter() - self._began
+        _waiting.append((_observe_turn, (self._seconds,)))
+
+
+def record_reply(bot_id: int, outcome: str, seconds: float | None = None) -> None:
+    """Record that a bot was asked, with one of `families.OUTCOMES` and the time of a response."""
+    _waiting.append((_observe_reply, (bot_id, outcome, seconds)))
+
+
+def record_first_text(bot_id: int, seconds: float) -> None:
+    """Record the time to the first text of a reply that grows."""
+    _waiting.append((_observe_first_text, (bot_id, seconds)))
+
+
+def record_batch(step: str, steps: int, seconds: float, *, failed: bool = False) -> None:
+    """Record a batch of the database function `step`."""
+    _waiting.append((_observe_batch, (step, steps, seconds, failed)))
+
+
+def record_job(task: str, outcome: str, seconds: float) -> None:
+    """Record a background job that ended, with one of `families.JOB_OUTCOMES`."""
+    _waiting.append((_observe_job, (task, outcome, seconds)))
+
+
+def count_socket(kind: str, change: int) -> None:
+    """Add an open socket of one of `families.SOCKETS`, or with -1 remove it. Only event loops call this."""
+    _sockets[kind] += change
+
+
+def before_reading(step: Callable[[], None]) -> None:
+    """Have a function set gauges each time before they are read, on the reader's thread."""
+    _before_reading.append(step)
+
+
+def fill_in() -> None:
+    """Move what was recorded into the metrics of `families`."""
+    with _reading:
+        while _waiting:
+            observe, values = _waiting.popleft()
+            observe(*values)
+        for kind, number in list(_sockets.items()):
+            families.OPEN_SOCKETS.labels(kind).set(number)
+        for step in _before_reading:
+            step()
+
+
+def _observe_turn(seconds: dict[str, float]) -> None:
+    for stage, each in seconds.items():
+        families.TURN_SECONDS.labels(stage).observe(each)
+
+
+def _observe_reply(bot_id: int, outcome: str, seconds: float | None) -> None:
+    families.REPLIES.labels(bot_id, outcome if outcome in OUTCOMES else "other").inc()
+    if seconds is not None:
+        families.REPLY_SECONDS.labels(bot_id).observe(seconds)
+
+
+def _observe_first_text(bot_id: int, seconds: float) -> None:
+    families.FIRST_TEXT_SECONDS.labels(bot_id).observe(seconds)
+
+
+def _observe_batch(step: str, steps: int, seconds: float, failed: bool) -> None:
+    families.BATCH_STEPS.labels(step).observe(steps)
+    families.BATCH_SECONDS.labels(step).observe(seconds)
+    if failed:
+        families.BATCHES_FAILED.labels(step).inc()
+
+
+def _observe_job(task: str, outcome: str, seconds: float) -> None:
+    families.JOBS.labels(task, outcome).inc()
+    families.JOB_SECONDS.labels(task).observe(seconds)

@@ -1,0 +1,225 @@
+"""The page *System*: what `/metrics` holds, in words for admins. It reloads itself and needs no script."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from turnwise.accounts.people_views import for_admins
+from turnwise.bots.budgets import amount_phrase
+from turnwise.live.metrics.publishing import RECENT_MINUTES
+from turnwise.project.health import BotsPart
+from turnwise.project.system.database_figures import JOBS
+from turnwise.project.system.gathering import Gathered, gather
+from turnwise.project.system.readings import Readings
+
+RELOAD_SECONDS = 15
+
+PARTS: dict[str, Promise] = {
+    "postgresql": gettext_lazy("Database (PostgreSQL)"),
+    "disk": gettext_lazy("Disk"),
+    "redis": gettext_lazy("Redis"),
+    "line": gettext_lazy("Messages between processes"),
+    "bots": gettext_lazy("Bots"),
+    "celery_worker": gettext_lazy("Job worker and timer"),
+}
+STAGES: dict[str, Promise] = {
+    "message_saved": gettext_lazy("Message saved"),
+    "bot_answered": gettext_lazy("Bot answered"),
+    "reply_saved": gettext_lazy("Reply saved"),
+    "whole": gettext_lazy("Whole turn"),
+}
+SOCKETS: dict[str, Promise] = {
+    "dialogues": gettext_lazy("Conversations"),
+    "batches": gettext_lazy("Judging"),
+    "lobby": gettext_lazy("Waiting for a partner"),
+    "writing": gettext_lazy("Writing"),
+    "operating": gettext_lazy("Operators"),
+    "previews": gettext_lazy("Previews"),
+    "other": gettext_lazy("Others"),
+}
+JOB_KINDS: dict[str, Promise] = {
+    "report": gettext_lazy("Reports"),
+    "audit": gettext_lazy("Audits"),
+    "judge run": gettext_lazy("Runs of judges"),
+    "response run": gettext_lazy("Runs of responses"),
+    "comparison of readers": gettext_lazy("Comparisons of readers"),
+    "rehearsal": gettext_lazy("Rehearsals"),
+}
+SOURCES: dict[str, Promise] = {
+    "database": gettext_lazy("PostgreSQL"),
+    "processes": gettext_lazy("the server's processes (by Redis)"),
+    "recent": gettext_lazy("the last minutes (by Redis)"),
+    "queue": gettext_lazy("the job queue (by Redis)"),
+    "disk": gettext_lazy("the disk"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A part of a whole, with a bar.
+
+    Attributes:
+        title: what it is.
+        phrase: the level in words.
+        percent: length of the bar.
+    """
+
+    title: str
+    phrase: str
+    percent: int
+
+
+@never_cache
+@require_safe
+@for_admins
+def system(request: HttpRequest) -> HttpResponse:
+    """Show the state of the installation; the browser loads the page again by itself."""
+    gathered = gather()
+    now, recent = Readings(gathered.families), Readings(gathered.recent)
+    shown = {
+        "at": timezone.now(),
+        "reload_seconds": RELOAD_SECONDS,
+        "minutes": RECENT_MINUTES,
+        "missing": [str(SOURCES[name]) for name in gathered.missing],
+        "parts": _parts(gathered),
+        "levels": _levels(now),
+        "turns": _turns(recent),
+        "bots": _bots(now, recent),
+        "sockets": _sockets(now),
+        "jobs": _jobs(now),
+        "facts": _facts(now, recent),
+    }
+    response = render(request, "project/system.html", shown)
+    response["Refresh"] = str(RELOAD_SECONDS)
+    return response
+
+
+def _parts(gathered: Gathered) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": PARTS[name],
+            "part": part,
+            "detail": part.details(part.unwell if isinstance(part, BotsPart) else ())["detail"],
+        }
+        for name, part in gathered.parts.items()
+    ]
+
+
+def _levels(now: Readings) -> list[Level]:
+    levels = []
+    used, most = now.value("turnwise_database_connections"), now.value("turnwise_database_connections_max")
+    if used is not None and most:
+        phrase = _("%(used)d of %(most)d") % {"used": used, "most": most}
+        levels.append(Level(_("Database connections"), phrase, _percent(used, most)))
+    free, size = now.value("turnwise_disk_free_bytes"), now.value("turnwise_disk_bytes")
+    if free is not None and size:
+        phrase = _("%(free)s free of %(size)s") % {"free": filesizeformat(free), "size": filesizeformat(size)}
+        levels.append(Level(_("Disk of the data folder"), phrase, _percent(size - free, size)))
+    return levels
+
+
+def _turns(recent: Readings) -> list[dict[str, Any]]:
+    name = "turnwise_turn_seconds"
+    return [
+        {
+            "title": title,
+            "number": round(number),
+            "median": time_phrase(recent.quantile(name, 0.5, stage=stage)),
+            "p95": time_phrase(recent.quantile(name, 0.95, stage=stage)),
+        }
+        for stage, title in STAGES.items()
+        if (number := recent.value(f"{name}_count", stage=stage))
+    ]
+
+
+def _bots(now: Readings, recent: Readings) -> list[dict[str, Any]]:
+    asked = recent.by_label("turnwise_replies_total", "bot")
+    answered = recent.by_label("turnwise_replies_total", "bot", outcome="answered")
+    copies = now.by_label("turnwise_bot_copies", "bot")
+    return [
+        {
+            "name": name,
+            "copies": round(copies.get(name, 0)),
+            "ready": round(now.value("turnwise_bot_copies", bot=name, state="ready") or 0),
+            "queue": round(now.value("turnwise_bot_queue", bot=name) or 0),
+            "asked": round(asked.get(name, 0)),
+            "unanswered": round(asked.get(name, 0) - answered.get(name, 0)),
+            "percent": _percent(asked.get(name, 0) - answered.get(name, 0), asked.get(name, 0)),
+            "median": time_phrase(recent.quantile("turnwise_reply_seconds", 0.5, bot=name)),
+            "first": time_phrase(recent.quantile("turnwise_first_text_seconds", 0.5, bot=name)),
+            "cost": [
+                amount_phrase(amount, currency)
+                for currency, amount in now.by_label("turnwise_cost_of_month", "currency", bot=name).items()
+            ],
+        }
+        for name in sorted({*copies, *asked})
+    ]
+
+
+def _sockets(now: Readings) -> list[dict[str, Any]]:
+    by_kind = now.by_label("turnwise_open_sockets", "kind")
+    most = max(by_kind.values(), default=0)
+    return [
+        {"title": title, "number": round(number), "percent": _percent(number, most)}
+        for kind, title in SOCKETS.items()
+        if (number := by_kind.get(kind, 0))
+    ]
+
+
+def _jobs(now: Readings) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": JOB_KINDS[kind],
+            "queued": round(now.value("turnwise_jobs_at_work", kind=kind, state="queued") or 0),
+            "running": round(now.value("turnwise_jobs_at_work", kind=kind, state="running") or 0),
+            "oldest": time_phrase(
+                max(now.by_label("turnwise_jobs_oldest_seconds", "state", kind=kind).values())
+            ),
+        }
+        for kind in JOBS
+        if now.value("turnwise_jobs_at_work", kind=kind)
+    ]
+
+
+def _facts(now: Readings, recent: Readings) -> list[tuple[str, str]]:
+    """Single numbers, with their titles; those that could not be read are left out."""
+    size = now.value("turnwise_database_bytes")
+    steps, batches = recent.value("turnwise_batch_steps_sum"), recent.value("turnwise_batch_steps_count")
+    facts: list[tuple[str, str | None]] = [
+        (_("Studies whose report is behind"), _whole(now.value("turnwise_reports_behind"))),
+        (_("Messages in the job queue"), _whole(now.value("turnwise_job_queue"))),
+        (_("Items that raters hold"), _whole(now.value("turnwise_leases", state="valid"))),
+        (_("Items that raters held for too long"), _whole(now.value("turnwise_leases", state="expired"))),
+        (_("Database steps waiting for a batch"), _whole(now.value("turnwise_batch_queue"))),
+        (_("Steps in a batch, mean"), f"{steps / batches:.1f}" if steps and batches else None),
+        (_("Size of the database"), filesizeformat(size) if size is not None else None),
+        (_("Budgets reached this month"), _whole(now.value("turnwise_budgets_reached"))),
+    ]
+    return [(title, value) for title, value in facts if value is not None]
+
+
+def time_phrase(seconds: float | None) -> str:
+    """A time in its largest sensible unit, as in "35 ms" or "4 min"; a dash if there is none."""
+    if seconds is None:
+        return "\u2013"
+    for unit, size in (("d", 86_400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f}\u00a0{unit}"
+    return f"{seconds:.1f}\u00a0s" if seconds >= 1 else f"{seconds * 1000:.0f}\u00a0ms"
+
+
+def _whole(value: float | None) -> str | None:
+    return None if value is None else f"{value:,.0f}"
+
+
+def _percent(part: float, whole: float) -> int:
+    return round(100 * part / whole) if whole else 0
