@@ -4,6 +4,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any
 
 from turnwise.live.metrics import families
@@ -83,15 +84,21 @@ def fill_in() -> None:
             step()
 
 
+# Looking up a labelled metric costs as much as observing it, and every turn needs six.
+_turn_seconds = cache(families.TURN_SECONDS.labels)
+_reply_seconds = lru_cache(maxsize=256)(families.REPLY_SECONDS.labels)
+_replies = lru_cache(maxsize=1024)(families.REPLIES.labels)
+
+
 def _observe_turn(seconds: dict[str, float]) -> None:
     for stage, each in seconds.items():
-        families.TURN_SECONDS.labels(stage).observe(each)
+        _turn_seconds(stage).observe(each)
 
 
 def _observe_reply(bot_id: int, outcome: str, seconds: float | None) -> None:
-    families.REPLIES.labels(bot_id, outcome if outcome in OUTCOMES else "other").inc()
+    _replies(bot_id, outcome if outcome in OUTCOMES else "other").inc()
     if seconds is not None:
-        families.REPLY_SECONDS.labels(bot_id).observe(seconds)
+        _reply_seconds(bot_id).observe(seconds)
 
 
 def _observe_first_text(bot_id: int, seconds: float) -> None:
