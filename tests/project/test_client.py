@@ -1,6 +1,7 @@
 """`turnwise.client` against a real server with all its processes, and against one that fails."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from turnwise.client import ApiError, Client, Dialogue, Label, Participant, Study, Turn
+from turnwise.client.command import main as call_from_shell
 from turnwise.project.api import api
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +99,67 @@ def test_refusals_are_errors_that_name_fields_scope_and_kind(installation: tuple
     assert (lacks_scope.value.kind, lacks_scope.value.scope) == ("no-scope", "studies")
     assert no_token.value.kind == "no-token"
     assert (unknown.value.kind, "GET /api/studies lists" in unknown.value.detail) == ("not-found", True)
+
+
+def shell(link: str, token: str, *arguments: str, sent: str = "") -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "turnwise", "api", *arguments]
+    environment = {**os.environ, "TURNWISE_URL": link, "TURNWISE_TOKEN": token}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, input=sent)
+
+
+def test_the_api_is_called_from_the_shell(installation: tuple[str, str, str], tmp_path: Path) -> None:
+    address, token, reading = installation
+    draft = json.dumps({"title": "From the shell", "preset": "meena-interactive", "bots": {"eliza": 2}})
+
+    made = shell(address, token, "post", "/api/studies", "-b", "-", sent=draft)
+    assert made.returncode == 0, made.stderr
+    code = json.loads(made.stdout)["code"]
+    rows = shell(address, token, "GET", "studies", "-q", "find=from the shell", "--all").stdout.splitlines()
+    target = tmp_path / "turns.csv"
+    written = shell(
+        address, token, "GET", f"/studies/{code}/tables/turns", "-q", "format=csv", "-o", str(target)
+    )
+    refused = shell(address, reading, "POST", "/studies", "-b", draft)
+    absent = shell(address, token, "GET", "/studies/none")
+
+    assert [json.loads(row)["code"] for row in rows] == [code]
+    assert (written.returncode, target.read_text()[:9]) == (0, "dialogue,"), written.stderr
+    assert (refused.returncode, "studies" in refused.stderr) == (1, True)
+    assert (absent.returncode, absent.stderr.startswith("404")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["GET", "https://elsewhere.example/api/bots"], 2, "is no path"),
+        (["GET", "/bots", "-q", "limit"], 2, "NAME=VALUE"),
+        (["POST", "/bots", "-b", "{"], 2, "not JSON"),
+        (["POST", "/bots", "-b", "@none.json"], 2, "cannot be read"),
+    ],
+)
+def test_a_wrong_call_from_the_shell_is_explained(
+    arguments: list[str],
+    status: int,
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("TURNWISE_TOKEN", "turnwise_x")
+    with pytest.raises(SystemExit) as ended:
+        call_from_shell(arguments)
+    assert ended.value.code == status
+    assert says in capsys.readouterr().err
+
+
+def test_the_shell_needs_a_token_and_a_server(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TURNWISE_TOKEN", raising=False)
+    assert call_from_shell(["GET", "/bots"]) == 2
+    monkeypatch.setenv("TURNWISE_TOKEN", "turnwise_x")
+    monkeypatch.setenv("TURNWISE_URL", "localhost")
+    assert call_from_shell(["GET", "/bots"]) == 2
+    assert "http://" in capsys.readouterr().err
 
 
 def test_the_rows_are_typed_as_the_api_describes_them() -> None:

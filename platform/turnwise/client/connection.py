@@ -58,7 +58,7 @@ class Client:
         """Close its connections."""
         self._http.close()
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, /, **query: Any) -> Any:
         """Read what is at a path below /api, such as `/bots`."""
         return self.call("GET", path, query=query)
 
@@ -85,7 +85,7 @@ class Client:
         response.read()
         return response.json()
 
-    def pages(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+    def pages(self, path: str, /, **query: Any) -> Iterator[dict[str, Any]]:
         """Yield the rows of a list that comes in pages, and read each page once it is needed."""
         cursor: str | None = ""
         while cursor is not None:
@@ -94,7 +94,7 @@ class Client:
             cursor = found["next"]
 
     @contextmanager
-    def stream(self, path: str, **query: Any) -> Iterator[httpx.Response]:
+    def stream(self, path: str, /, **query: Any) -> Iterator[httpx.Response]:
         """Open a download, of which nothing is held in memory."""
         response = self._send(self._http.build_request("GET", path, params=_without_none(query)))
         try:
@@ -102,7 +102,7 @@ class Client:
         finally:
             response.close()
 
-    def download(self, path: str, target: Path, **query: Any) -> Path:
+    def download(self, path: str, target: Path, /, **query: Any) -> Path:
         """Write a download to a file, which appears under its name once it is complete."""
         partial = target.with_name(target.name + ".part")
         with self.stream(path, **query) as response, partial.open("wb") as file:

@@ -136,6 +136,12 @@ def _papers(_name: str, arguments: list[str]) -> None:
     sys.exit(show(arguments))
 
 
+def _api(_name: str, arguments: list[str]) -> None:
+    from turnwise.client.command import main as call
+
+    sys.exit(call(arguments))
+
+
 def _require_installation() -> None:
     """End with what to do where neither the environment nor the data folder holds the secret key."""
     settings = import_module(SETTINGS)
@@ -164,6 +170,7 @@ SUBCOMMANDS = {
     **{
         name: Subcommand(line, partial(_django_command, command)) for name, (command, line) in _OURS.items()
     },
+    "api": Subcommand("call the REST API of an installation, here or elsewhere", _api),
     "papers": Subcommand("say which published tables can be reproduced, and how", _papers),
     "manage": Subcommand("any command of Django, such as shell or createsuperuser", _manage),
     "chatbots": Subcommand("chat with bots and train models", partial(_module, "chatbots")),
