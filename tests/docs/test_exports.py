@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-from turnwise.crowd.running.running_views import COLUMNS
+from turnwise.crowd.running.participant_views import COLUMNS
 from turnwise.exports.turn_files import LabelledTurn
 
 PAGE = Path(__file__).parents[2] / "docs" / "exports.md"
