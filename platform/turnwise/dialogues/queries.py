@@ -177,9 +177,7 @@ def context_of(seat: SeatContext, texts: Sequence[str]) -> Context:
 
 def context_with(seat: SeatContext, turns: tuple[ContextTurn, ...]) -> Context:
     """Context for the bot in the other seat, with a new random seed."""
-    return Context(
-        turns, random.getrandbits(31), str(seat.public_id), seat.bot_material, setting=seat.setting
-    )
+    return Context(turns, random.getrandbits(31), seat.dialogue_key, seat.bot_material, setting=seat.setting)
 
 
 def count_faults(seat: SeatContext, position: int) -> int:

@@ -65,6 +65,11 @@ class SeatContext:
     setting: Setting = field(default_factory=Setting)
     takes_pictures: bool = False
 
+    @cached_property
+    def dialogue_key(self) -> str:
+        """Name of the conversation for bots."""
+        return str(self.public_id)
+
     def ask(self, number: int) -> SeatAsk | None:
         """The seat's ask with this number; None if it has none."""
         return next((ask for ask in self.asks if ask.number == number), None)

@@ -157,11 +157,11 @@ def bot_of(assignment: Assignment) -> Bot:
     return assignment.study_bot.bot
 
 
-async def save_exchange(seat: SeatContext, context: Context, *, key: UUID, reply: Reply) -> Exchange | None:
+async def save_exchange(seat: SeatContext, context: Context, *, key: str, reply: Reply) -> Exchange | None:
     """Save a message and the bot's reply to it in one step, both or neither.
 
-    The message is the last turn of `context`; `key` must be new. Returns None, with nothing saved, if the
-    protocol does not allow a message now or `context` lacks a turn.
+    The message is the last turn of `context`; `key` is a new UUID in its canonical form. Returns None, with
+    nothing saved, if the protocol does not allow a message now or `context` lacks a turn.
     """
     position, text = len(context.turns) - 1, context.turns[-1].text
     reply = reply.within(seat.reply_limit, stores_reasoning=seat.stores_reasoning)
@@ -169,7 +169,7 @@ async def save_exchange(seat: SeatContext, context: Context, *, key: UUID, reply
         dialogue=seat.dialogue_id,
         position=position,
         text=text,
-        key=str(key),
+        key=key,
         **seat.due_with_exchange(position),
         **reply_values(reply, "reply"),
     )
@@ -211,7 +211,7 @@ async def open_exchange(seat: SeatContext, *, text: str, key: UUID, picture: str
     _at, turns, due_0, due_1, earlier = row
     position = turns - 1
     progress = seat.progress(turns=turns, due_0=due_0, due_1=due_1)
-    human_turn = _human_turn(seat, position, text, key)
+    human_turn = _human_turn(seat, position, text, str(key))
     if picture:
         sent = await in_database(pictures.pictures_of, seat.dialogue_id)
         human_turn = human_turn._replace(picture=sent.get(position))
@@ -287,8 +287,8 @@ def reply_values(reply: Reply, text: str) -> Values:
     }
 
 
-def _human_turn(seat: SeatContext, position: int, text: str, key: UUID) -> SavedTurn:
-    return SavedTurn(position, "human", text, position >= seat.opening_turns, str(key))
+def _human_turn(seat: SeatContext, position: int, text: str, key: str) -> SavedTurn:
+    return SavedTurn(position, "human", text, position >= seat.opening_turns, key)
 
 
 def _bot_turn(position: int, reply: Reply) -> SavedTurn:

@@ -140,7 +140,7 @@ async def take_turn(
         RefusedError: the protocol does not allow a message now; nothing was saved.
     """
     text, clock = services.checked_text(text, seat.message_limit), TurnClock()
-    exchange = await _try_single_step(seat, text, key, displayed, clock)
+    exchange = await _try_single_step(seat, text, str(key), displayed, clock)
     is_complete = exchange is not None
     if exchange is None:
         exchange = await services.open_exchange(seat, text=text, key=key, picture=picture)
@@ -159,7 +159,7 @@ async def take_turn(
 
 
 async def _try_single_step(
-    seat: SeatContext, text: str, key: UUID, displayed: DisplayedTurns, clock: TurnClock
+    seat: SeatContext, text: str, key: str, displayed: DisplayedTurns, clock: TurnClock
 ) -> services.Exchange | None:
     """Save message and reply in one step; None, with nothing saved, if the usual conditions do not hold.
 
@@ -173,7 +173,7 @@ async def _try_single_step(
         or seat.takes_pictures  # the turns of the page have none
         or seat.max_reply_versions > 1  # another tab may have chosen another reply than this page shows
         or len(displayed) % 2 != seat.number
-        or str(key) in displayed.keys
+        or key in displayed.keys
     ):
         return None
     context = queries.context_with(seat, (*displayed.turns, Turn(Speaker.HUMAN, text)))

@@ -40,7 +40,8 @@ async def refuse_over_budget(bot_id: int) -> None:
     Raises:
         BudgetReachedError: it is; the message is for researchers.
     """
-    await _refresh_concerned()
+    if CONCERNED.is_older(OLD_AFTER_SECONDS):
+        await in_database(CONCERNED.read)
     if bot_id in CONCERNED.limited and (sentence := await in_database(partial(_refusal, bot_id))):
         raise BudgetReachedError(sentence)
 
@@ -58,13 +59,9 @@ def _refusal(bot_id: int) -> str:
 
 async def is_limited(bot_id: int) -> bool:
     """True if the bot has a budget; one that another process set counts within `OLD_AFTER_SECONDS`."""
-    await _refresh_concerned()
-    return bot_id in CONCERNED.limited
-
-
-async def _refresh_concerned() -> None:
     if CONCERNED.is_older(OLD_AFTER_SECONDS):
         await in_database(CONCERNED.read)
+    return bot_id in CONCERNED.limited
 
 
 async def count(bot_id: int, response: Response | None) -> None:
