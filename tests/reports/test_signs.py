@@ -66,7 +66,7 @@ def test_participants_show_the_signs_with_their_evidence(
     client, address = sign_in(rex), f"/studies/{careless.study_id}/participants"
 
     page = client.get(f"{address}/").content.decode()
-    only = client.get(f"{address}/", {"signs": "yes"}).context["rows"]
+    only = client.get(f"{address}/", {"state": "signs"}).context["rows"]
     rows = csv.DictReader(io.StringIO(b"".join(client.get(f"{address}.csv")).decode()))
 
     assert "1 participant shows signs of carelessness or fraud" in page

@@ -37,7 +37,7 @@ OTHER_MEANING = {
     "platform/turnwise/comparisons/views.py": "a template's variable: systems with two measures each",
     "platform/turnwise/exports/bundle.py": "a key of study.json: the plan of a queue",
     "platform/turnwise/transcripts/importers/": "a key or a column of imported files",
-    "platform/turnwise/live/metrics/families.py": "the first part of a socket's address, as a label of metrics",
+    "platform/turnwise/live/metrics/families.py": "part of a socket's address, a label of metrics",
     "platform/turnwise/project/system/system_page.py": "the same label",
 }
 
