@@ -140,7 +140,7 @@ def test_reports_bundles_and_participants_who_wait(short: Study, rex: User) -> N
     assert waiting == {
         "study": short.code,
         "participants": 1,
-        "page": f"https://t.example.org/studies/{short.pk}/participants/?signs=yes",
+        "page": f"https://t.example.org/studies/{short.pk}/participants/?state=signs",
         "api": f"https://t.example.org/api/studies/{short.code}/participants",
     }
     texts = " ".join(Delivery.objects.values_list("body", flat=True))
