@@ -195,7 +195,7 @@ def _publish_waiting(study: Study, new: int) -> None:
             study_id=study.pk,
             data={"study": study.code, "participants": new},
             links={
-                "page": reverse("crowd:participants", args=[study.pk], query={"signs": "yes"}),
+                "page": reverse("crowd:participants", args=[study.pk], query={"state": "signs"}),
                 "api": f"/api/studies/{study.code}/participants",
             },
         )
