@@ -245,7 +245,8 @@ def study_result(study: StudyData) -> dict[str, Any]:
         figures["flagged"] = scores_without_flagged(ask.questions, ask.judged, flagged, terms)
         for part, counted in study.plan.parts(figures, ask.judged):
             with_refusals(part, study.courses)
-            part["scenarios"] = scenario_figures(ask.questions, counted, study.scenarios, terms)
+            if by_scenario := scenario_figures(ask.questions, counted, study.scenarios, terms):
+                part["scenarios"] = by_scenario
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
     return result | conformance(study.design, study.conduct)
 
