@@ -161,7 +161,7 @@ def test_a_killed_sender_loses_nothing_and_eight_failures_end_it(receive: MakeRe
     assert timedelta(hours=23) < now - begun < timedelta(hours=50)
     assert sending.send_due(now=now) == 0
 
-    services.send_again(fresh(delivery))
+    services.resend(fresh(delivery))
     sending.send_due()
     sending.send_due(now=fresh(delivery).due_at)
     sending.send_due(now=fresh(delivery).due_at)

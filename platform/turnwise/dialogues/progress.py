@@ -102,7 +102,10 @@ class Progress:
     closing: bool = False
 
     def at(self, turns: int, due: tuple[int, ...]) -> Self:
-        """The same conversation after this many turns; `dataclasses.replace` takes four times as long."""
+        """Copy with another number of turns and other due annotations.
+
+        Every turn needs one, and `dataclasses.replace` takes four times as long.
+        """
         return type(self)(
             turns, due, self.opening_turns, self.min_turns, self.max_turns, self.seat, self.turns_needed,
             self.ended, self.closing,

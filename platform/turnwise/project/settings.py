@@ -232,83 +232,34 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+
+
+def _every(seconds: int, task: str, *, expires: int | None = None) -> dict[str, object]:
+    """A task of the timer; a message that waits until the next one is due is dropped."""
+    return {"task": task, "schedule": float(seconds), "options": {"expires": expires or seconds}}
+
+
 CELERY_BEAT_SCHEDULE = {
     # Each bot once a day; asked for more often, so that a machine that sleeps at night misses none.
-    "watch-for-drift": {
-        "task": "turnwise.bots.tasks.watch_for_drift",
-        "schedule": 600.0,
-        "options": {"expires": 600},
-    },
+    "watch-for-drift": _every(600, "turnwise.bots.tasks.watch_for_drift"),
     # Audits of the bot versions that are new that day, one after the other.
-    "audit-new-versions": {
-        "task": "turnwise.audits.tasks.audit_new_versions",
-        "schedule": 600.0,
-        "options": {"expires": 600},
-    },
-    "worker-heartbeat": {
-        "task": "turnwise.project.celery.beat_heart",
-        "schedule": 10.0,
-        "options": {"expires": 20},
-    },
-    "refresh-stale-reports": {
-        "task": "turnwise.reports.tasks.refresh_stale_reports",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "take-up-tasks": {"task": "turnwise.tasks.discovery.take_up", "schedule": 5.0, "options": {"expires": 5}},
-    "end-overdue": {"task": "turnwise.crowd.tasks.end_overdue", "schedule": 5.0, "options": {"expires": 5}},
-    "tell-panels": {"task": "turnwise.crowd.tasks.tell_panels", "schedule": 10.0, "options": {"expires": 10}},
+    "audit-new-versions": _every(600, "turnwise.audits.tasks.audit_new_versions"),
+    "worker-heartbeat": _every(10, "turnwise.project.celery.beat_heart", expires=20),
+    "refresh-stale-reports": _every(5, "turnwise.reports.tasks.refresh_stale_reports"),
+    "take-up-tasks": _every(5, "turnwise.tasks.discovery.take_up"),
+    "end-overdue": _every(5, "turnwise.crowd.tasks.end_overdue"),
+    "tell-panels": _every(10, "turnwise.crowd.tasks.tell_panels"),
     # Once a day would do; asked for more often, so that a machine that sleeps at night misses no day.
-    "erase-what-is-due": {
-        "task": "turnwise.privacy.tasks.erase_what_is_due",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "remove-unsent-pictures": {
-        "task": "turnwise.dialogues.tasks.remove_unsent_pictures",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "drop-old-bundles": {
-        "task": "turnwise.exports.tasks.drop_old_bundles",
-        "schedule": 600.0,
-        "options": {"expires": 600},
-    },
-    "forget-old-deletions": {
-        "task": "turnwise.trash.tasks.forget_old_deletions",
-        "schedule": 600.0,
-        "options": {"expires": 600},
-    },
-    "take-up-audits": {
-        "task": "turnwise.audits.tasks.take_up_audits",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "take-up-judge-runs": {
-        "task": "turnwise.judges.tasks.take_up_judge_runs",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "send-webhooks": {
-        "task": "turnwise.webhooks.tasks.send_due_deliveries",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
-    "watch-for-webhooks": {
-        "task": "turnwise.webhooks.tasks.watch_conditions",
-        "schedule": 10.0,
-        "options": {"expires": 10},
-    },
-    "delete-old-webhook-deliveries": {
-        "task": "turnwise.webhooks.tasks.delete_old_deliveries",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
-    "take-up-runs": {
-        "task": "turnwise.responses.tasks.take_up_runs",
-        "schedule": 5.0,
-        "options": {"expires": 5},
-    },
+    "erase-what-is-due": _every(3600, "turnwise.privacy.tasks.erase_what_is_due"),
+    "remove-unsent-pictures": _every(3600, "turnwise.dialogues.tasks.remove_unsent_pictures"),
+    "drop-old-bundles": _every(600, "turnwise.exports.tasks.drop_old_bundles"),
+    "forget-old-deletions": _every(600, "turnwise.trash.tasks.forget_old_deletions"),
+    "take-up-audits": _every(5, "turnwise.audits.tasks.take_up_audits"),
+    "take-up-judge-runs": _every(5, "turnwise.judges.tasks.take_up_judge_runs"),
+    "send-webhooks": _every(5, "turnwise.webhooks.tasks.send_due_deliveries"),
+    "watch-for-webhooks": _every(10, "turnwise.webhooks.tasks.watch_conditions"),
+    "delete-old-webhook-deliveries": _every(3600, "turnwise.webhooks.tasks.delete_old_deliveries"),
+    "take-up-runs": _every(5, "turnwise.responses.tasks.take_up_runs"),
 }
 
 # --- operation ---------------------------------------------------------------------------------

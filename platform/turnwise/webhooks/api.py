@@ -200,11 +200,11 @@ def deliveries(
 @router.post(
     "/webhooks/{int:webhook}/deliveries/{int:delivery}/send", response=answers(DeliveryOut, 404, 409, 429)
 )
-def send_delivery_again(request: AuthenticatedHttpRequest, webhook: int, delivery: int) -> dict[str, Any]:
+def resend_delivery(request: AuthenticatedHttpRequest, webhook: int, delivery: int) -> dict[str, Any]:
     """Send a delivery again within seconds, with the same webhook-id."""
     row = get_object_or_404(services.deliveries_of(_webhook(request, webhook)), pk=delivery)
     _refuse_too_often(request, "webhook-send")
     try:
-        return _delivery_out(services.send_again(row))
+        return _delivery_out(services.resend(row))
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None

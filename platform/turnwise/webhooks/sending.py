@@ -39,7 +39,7 @@ KEEP_FOR = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What happened at an attempt.
+    """Result of an attempt.
 
     Attributes:
         delivered: whether the receiver accepted it.

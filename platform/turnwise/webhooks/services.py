@@ -119,7 +119,7 @@ def send_test(webhook: Webhook) -> Delivery:
 
 
 @transaction.atomic
-def send_again(delivery: Delivery) -> Delivery:
+def resend(delivery: Delivery) -> Delivery:
     """Have a delivery sent again within seconds, with the same id, in up to eight new attempts.
 
     Raises:

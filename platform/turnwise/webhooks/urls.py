@@ -12,5 +12,5 @@ urlpatterns = [
     path("webhooks/<int:pk>/switch/", views.set_active, name="set_active"),
     path("webhooks/<int:pk>/delete/", views.delete, name="delete"),
     path("webhooks/<int:pk>/test/", views.send_test, name="send_test"),
-    path("webhooks/<int:pk>/deliveries/<int:delivery>/send/", views.send_again, name="send_again"),
+    path("webhooks/<int:pk>/deliveries/<int:delivery>/send/", views.resend, name="resend"),
 ]

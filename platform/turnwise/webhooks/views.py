@@ -140,14 +140,14 @@ def send_test(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def send_again(request: AuthenticatedHttpRequest, pk: int, delivery: int) -> HttpResponse:
+def resend(request: AuthenticatedHttpRequest, pk: int, delivery: int) -> HttpResponse:
     """Send a delivery again."""
     found = _webhook(request, pk)
     row = get_object_or_404(services.deliveries_of(found), pk=delivery)
     if too_often(request, "webhook-send", rate=RATE, key="user"):
         return too_many(request)
     try:
-        services.send_again(row)
+        services.resend(row)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect(found)

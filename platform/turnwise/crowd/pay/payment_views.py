@@ -125,7 +125,7 @@ def pay(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
     try:
-        people = ledger.pay(study, total=_amount(request.POST.get("total", "")), by=request.user)
+        people = ledger.pay(study, total=parse_amount(request.POST.get("total", "")), by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
@@ -149,7 +149,7 @@ def change(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
         if request.POST.get("what") == "reverse":
             ledger.reverse(changed.pk, note=note, by=request.user)
         else:
-            amount = _amount(request.POST.get("amount", ""))
+            amount = parse_amount(request.POST.get("amount", ""))
             ledger.add_bonus(changed.pk, amount, note=note, by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
@@ -158,7 +158,7 @@ def change(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     return redirect("crowd:payments", pk=study.pk)
 
 
-def _amount(text: str) -> Decimal:
+def parse_amount(text: str) -> Decimal:
     """Parse an amount of money.
 
     Raises:

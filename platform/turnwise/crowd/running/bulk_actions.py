@@ -45,10 +45,11 @@ def exclude(participants: Participants, request: Request) -> str:
     """Exclude the workers from the analysis of included workers. All are excluded, or none."""
     if not request.note.strip():
         raise ValidationError(_("Give a reason for the exclusion: it is shown beside the excluded workers."))
+    workers = _by_worker(participants)
     with transaction.atomic():
-        for each in _by_worker(participants):
+        for each in workers:
             ending.exclude(each.pk, reason=request.note, by=request.by)
-    return exclusion_message(len(_by_worker(participants)), undo=False)
+    return exclusion_message(len(workers), undo=False)
 
 
 def include(participants: Participants, request: Request) -> str:

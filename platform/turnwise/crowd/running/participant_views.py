@@ -1,7 +1,7 @@
 """Staff pages of a study's participants: the list, what is done to one or several of them, and the file."""
 
 from collections.abc import Generator
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
@@ -21,6 +21,7 @@ from evaluation.files.writing import csv_text
 from turnwise.crowd.models import Outcome, Participation
 from turnwise.crowd.panels.base import shortened
 from turnwise.crowd.panels.panel_views import OUTCOMES
+from turnwise.crowd.pay.payment_views import parse_amount
 from turnwise.crowd.places import ending
 from turnwise.crowd.queries import participations_of
 from turnwise.crowd.running import bulk_actions
@@ -138,22 +139,12 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _amount(text: str) -> Decimal | None:
-    """Parse an amount of money; None if none was typed.
+    """Parse an amount of money, also with a comma; None if none was typed.
 
     Raises:
         ValidationError: the text is not an amount.
     """
-    if not text.strip():
-        return None
-    try:
-        amount = Decimal(text.strip().replace(",", "."))
-    except InvalidOperation:
-        amount = Decimal("nan")
-    if not amount.is_finite():
-        raise ValidationError(
-            _("“%(amount)s” is not an amount. Write it as 0.50.") % {"amount": shortened(text)}
-        )
-    return amount
+    return parse_amount(text.replace(",", ".")) if text.strip() else None
 
 
 def _back_to_list(request: HttpRequest, study: Study) -> HttpResponse:

@@ -102,7 +102,7 @@ def published() -> Values:
 
 
 def recent() -> Values:
-    """What was added to the totals in the last `RECENT_MINUTES`.
+    """Increments of the totals in the last `RECENT_MINUTES`.
 
     Raises:
         redis.RedisError: Redis does not answer.

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """Whether a table or figure can be reproduced."""
+    """State of a table or figure: reproduced here, reproducible, or not."""
 
     HERE = "reproduced here"
     YOURS = "with your data"

@@ -212,7 +212,7 @@ def _or_dash(value: float | None, digits: int) -> str:
 
 
 def _basis(pair: Pair) -> str:
-    """What a difference rests on, and why there is no mixed model."""
+    """Data behind a difference, and the reason if there is no mixed model."""
     reason = (pair.get("mixed") or {}).get("undefined")
     if not reason or pair["odds_ratio"] is None:
         return str(pair["rests_on"])

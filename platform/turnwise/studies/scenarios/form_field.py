@@ -18,7 +18,7 @@ ENDINGS = {"csv": "csv", "tsv": "csv", "txt": "csv", "jsonl": "jsonl", "ndjson":
 
 
 class Submitted(NamedTuple):
-    """What was submitted: the text of the field, and a file, which takes its place."""
+    """Submitted values: the text of the field, and a file, which replaces the text."""
 
     text: str
     file: UploadedFile[Any] | None

@@ -213,7 +213,7 @@ def prompt_columns(row: Scenario) -> tuple[tuple[str, str], ...]:
 
 
 def situation_of(study: Study, row: Scenario | None) -> Scenario | None:
-    """What a page shows as the person's situation: the row, or the scenario of the whole study."""
+    """The person's situation as a page shows it: the row, or the scenario of the whole study."""
     if row or not study.scenario:
         return row
     return Scenario(name="", scenario=study.scenario, persona="", variables={})
