@@ -4,12 +4,16 @@ import math
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import parse_qs
 from uuid import UUID
 
 from channels.consumer import get_handler_name
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.layers import get_channel_layer
 from django.http.cookie import parse_cookie
 from django.utils import timezone, translation
 from typing_extensions import override
@@ -21,6 +25,7 @@ from turnwise.crowd.running import limits
 from turnwise.crowd.running.worker_status import NO_STATUS, WorkerStatus, watch, worker_statuses
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RateLimit, RefusedError, as_json, field, parse_frame
+from turnwise.live.message_loop import dispatch_messages
 
 # Faster than any person types or labels. Frames above this rate end the connection.
 BURST = 40
@@ -79,10 +84,16 @@ class WorkerSocket(AsyncWebsocketConsumer):
     """True once the worker has sent any work; until then the open page holds the place."""
 
     @override
-    async def __call__(self, *arguments: Any) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Process the messages of this socket until it is closed, as Channels' consumers do."""
+        self.scope, self.base_send = scope, send
+        self.channel_layer = get_channel_layer()
+        self.channel_name = await self.channel_layer.new_channel()
+        from_other_processes = partial(self.channel_layer.receive, self.channel_name)
         try:
-            await super().__call__(*arguments)
-        finally:  # Channels does not call disconnect after an error
+            with suppress(StopConsumer):
+                await dispatch_messages([receive, from_other_processes], self.dispatch)
+        finally:  # disconnect is not called after an error
             watch().remove(self)
             for holder in self.counted_for:
                 _open[holder] -= 1
