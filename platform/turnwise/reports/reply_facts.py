@@ -1,6 +1,7 @@
 """Facts about bots' replies for reports: outcomes, tokens, times."""
 
 from collections.abc import Sequence
+from sys import intern
 from typing import Any
 
 from django.db import connection
@@ -10,6 +11,7 @@ from turnwise.studies.models import Study
 
 UTC_DAY = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
 """SQL of the day of a time, for `ReplyFacts.day`."""
+ROWS_AT_ONCE = 10_000
 _TOKENS = ("prompt", "completion", "reasoning", "cached")
 
 
@@ -25,21 +27,11 @@ def facts_from_row(
 ) -> ReplyFacts:
     """Read the values of `facts_columns` and the latency."""
     outcome, has_remarks, prompt, completion, reasoning, cached, first_seconds, before, latency = values
-    return ReplyFacts(
-        outcome=outcome,
-        has_remarks=has_remarks,
-        prompt=prompt,
-        completion=completion,
-        reasoning=reasoning,
-        cached=cached,
-        first_seconds=first_seconds,
-        last_seconds=None if latency is None else latency / 1000,
-        day=day,
-        is_scored=is_scored,
-        outcome_before_stop=before,
-        versions=versions,
-        bot=bot,
-    )
+    last_seconds = None if latency is None else latency / 1000
+    return ReplyFacts(  # by position: a large study has a million of them
+        intern(outcome), has_remarks, prompt, completion, reasoning, cached, first_seconds, last_seconds, day,
+        is_scored, intern(before), versions, bot,
+    )  # fmt: skip
 
 
 _REPLIES = f"""
@@ -66,10 +58,11 @@ def reply_facts(study: Study) -> dict[int, list[ReplyFacts]]:
 
     Versions that workers discarded are among them, for their cost.
     """
-    found: dict[int, list[ReplyFacts]] = {}
+    by_bot: dict[int, list[ReplyFacts]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_REPLIES, {"study": study.pk})
-        for bot, day, is_scored, versions, *facts in cursor.fetchall():
-            read = facts_from_row(facts, day, is_scored=is_scored, versions=versions)
-            found.setdefault(bot, []).append(read)
-    return found
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):  # all of them at once need twice the memory
+            for bot, day, is_scored, versions, *facts in rows:
+                read = facts_from_row(facts, intern(day), is_scored=is_scored, versions=versions)
+                by_bot.setdefault(bot, []).append(read)
+    return by_bot
