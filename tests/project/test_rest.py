@@ -150,6 +150,18 @@ def test_an_unknown_address_and_a_wrong_method_say_what_there_is(rex: User) -> N
     assert {each.strip() for each in wrong.headers["Allow"].split(",")} == {"GET", "POST"}
 
 
+def test_an_unknown_query_parameter_is_refused_with_the_known_ones(rex: User) -> None:
+    client = program(rex)
+
+    misspelt = is_problem(send(client, "GET", "/studies?stat=open&limit=5"), 422, "invalid")
+    none_known = is_problem(send(client, "GET", "/studies/x/checks?deep=1"), 422, "invalid")
+
+    assert [each["field"] for each in misspelt["errors"]] == ["stat"]
+    assert "find, tag, state" in misspelt["detail"]
+    assert "has none" in none_known["detail"]
+    assert send(client, "GET", "/studies?state=open&limit=5").status_code == 200
+
+
 def test_a_wrong_choice_lists_the_choices_once(rex: User, make_study: MakeStudy) -> None:
     study = make_study()
     client = program(rex)

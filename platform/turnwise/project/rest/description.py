@@ -16,10 +16,11 @@ from turnwise.live.problems import CONTENT_TYPE, TYPES
 
 _READING = frozenset({"GET", "HEAD"})
 _OF_BOTS = frozenset({"bots", "audits", "sweeps"})
-# Beside what an operation declares: no token, no scope, too many requests, PostgreSQL is down.
-_EVERYWHERE = (401, 403, 429, 503)
-# A POST with an idempotency key: the first one is still under way, or had another body.
-_OF_KEYS = (409, 422)
+# Beside what an operation declares: no token, no scope, an unknown query parameter, too many requests,
+# PostgreSQL is down.
+_EVERYWHERE = (401, 403, 422, 429, 503)
+# A POST with an idempotency key: the first one is still under way. (422: it had another body.)
+_OF_KEYS = (409,)
 
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -115,3 +116,13 @@ def scope_of(operation: Operation, method: str) -> Scope:
     if method in _READING:
         return Scope.READ
     return Scope.BOTS if _OF_BOTS & {*(operation.tags or ())} else Scope.STUDIES
+
+
+def query_parameters(operation: Operation) -> list[str]:
+    """Names of the query parameters that an operation knows, in the order of their declaration."""
+    return [
+        name
+        for model in operation.models
+        if model.__ninja_param_source__ == "query"
+        for name in model.__ninja_flatten_map__
+    ]

@@ -16,7 +16,7 @@ from turnwise.accounts import credentials, repeated_requests
 from turnwise.accounts.limits import Key
 from turnwise.accounts.models import ApiToken, Scope, User
 from turnwise.live.problems import problem, problem_response
-from turnwise.project.rest.description import scope_of
+from turnwise.project.rest.description import query_parameters, scope_of
 
 log = logging.getLogger(__name__)
 PREFIX = "/api/"
@@ -44,7 +44,8 @@ class Token(HttpBearer):
         """Find the token's owner, and check scope, rate limit and idempotency key.
 
         Raises:
-            RefusedError: the scope is missing, there are too many requests, or this one was answered before.
+            RefusedError: the scope is missing, a query parameter is unknown, there are too many requests, or
+                this one was answered before.
         """
         found = credentials.valid_token(token)
         if found is None:
@@ -58,6 +59,7 @@ class Token(HttpBearer):
         request.api_operation = f"{match.namespace}:{operation.view_func.__name__}"  # type: ignore[attr-defined]
         _count(request, found)
         _refuse_without(found, scope_of(operation, request.method))
+        _refuse_unknown_parameters(request, query_parameters(operation))
         _find_repeated(request, found)
         return found.owner
 
@@ -71,6 +73,16 @@ def _refuse_without(token: ApiToken, scope: Scope) -> None:
         "with this scope on the page Tokens."
     )
     raise RefusedError(problem_response(problem(403, detail, scope=scope.value)))
+
+
+def _refuse_unknown_parameters(request: HttpRequest, known: list[str]) -> None:
+    """Refuse a parameter that would be ignored: a misspelt `stat=open` would list every study."""
+    unknown = sorted(set(request.GET) - set(known))
+    if not unknown:
+        return
+    cure = f"It knows these: {', '.join(known)}." if known else "This call has none: leave it out."
+    errors = [{"field": name, "detail": f"No such query parameter. {cure}"} for name in unknown]
+    raise RefusedError(problem_response(problem(422, f"Unknown query parameter. {cure}", errors)))
 
 
 def _count(request: HttpRequest, token: ApiToken) -> None:
