@@ -62,8 +62,8 @@ def assisted_figures(judges: Sequence[JudgeLabels], *, level: float = LEVEL) -> 
         `judge_items`, `level` and `scores`; for each score `key`, `title`, `is_percent` and `rows`, one for
         each system and each difference of two systems. A row has `first`, `second` (None for a system
         alone), `people` and `assisted` (`value`, and `low` and `high` or `undefined`; None if there is no
-        estimate), `items`, `as_if` (number of items that people alone would have needed), `worth` and
-        `words`.
+        estimate), `items`, `as_if` (number of items that people alone would have needed), `worth`,
+        `words` about the judge, and `rests_on`, what the interval generalises to.
     """
     return [_of_judge(each, level) for each in judges]
 
@@ -147,6 +147,7 @@ def _figures(
             "as_if": None,
             "worth": None,
             "words": f"{CANNOT_SAY} {found.reason}",
+            "rests_on": "",
         }
     return {
         "people": _cell(score, found.people_value, found.people_interval),
@@ -154,7 +155,8 @@ def _figures(
         "items": found.items,
         "as_if": found.effective_items,
         "worth": found.worth,
-        "words": found.sentence(nouns) if found.pool else EACH_JUDGED,
+        "words": " ".join(filter(None, [found.worth_sentence, found.doubt])) if found.pool else EACH_JUDGED,
+        "rests_on": found.rests_on(nouns),
     }
 
 
