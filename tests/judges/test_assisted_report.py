@@ -29,10 +29,15 @@ def _every_third(text: str) -> str:
     return GOOD if number % 3 else '{"sensible": false}'
 
 
-def _assisted(study: Study) -> dict[str, Any]:
-    result = computed(study).result
+def _result(study: Study) -> dict[str, Any]:
+    result: dict[str, Any] | None = computed(study).result
     assert result
-    [found] = result["assisted"]
+    return result
+
+
+def _assisted(study: Study) -> dict[str, Any]:
+    [found] = _result(study)["assisted"]
+    assert isinstance(found, dict)
     return found
 
 
@@ -51,8 +56,7 @@ def half_judged(make_items: MakeStudyOfTwo, make_contexts: MakeContexts, make_ru
 def test_the_report_shows_people_alone_and_assisted_and_follows_from_the_bundle(
     half_judged: Study, make_judge: Callable[..., Bot], rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
-    before = computed(half_judged).result
-    assert before
+    before = _result(half_judged)
     assert "assisted" not in before
     version = half_judged.results_version
 
@@ -60,10 +64,9 @@ def test_the_report_shows_people_alone_and_assisted_and_follows_from_the_bundle(
 
     half_judged.refresh_from_db()
     assert half_judged.results_version > version  # so that a new report is computed
-    found = _assisted(half_judged)
-    after = half_judged.reports.first()
-    assert after
-    assert {key: after.result[key] for key in before} == before  # people's figures have no label of a machine
+    after = _result(half_judged)
+    [found] = after["assisted"]
+    assert {key: after[key] for key in before} == before  # people's figures have no label of a machine
     assert (found["items"], found["people_items"], found["judge_items"]) == (180, 60, 180)
     [sensible] = [each for each in found["scores"] if each["key"] == "sensible"]
     alpha, beta, between = sensible["rows"]
@@ -74,9 +77,9 @@ def test_the_report_shows_people_alone_and_assisted_and_follows_from_the_bundle(
         assert row["items"] == 30
         assert row["as_if"] > 40
         assert f"as if people had labelled {row['as_if']} items instead of 30" in row["words"]
-    columns = [column["key"] for column in after.result["columns"]]
+    columns = [column["key"] for column in after["columns"]]
     # Both raters judged all 30, so counting items is counting labels, as the main table does.
-    main = {bot["bot"]: dict(zip(columns, bot["cells"], strict=True)) for bot in after.result["bots"]}
+    main = {bot["bot"]: dict(zip(columns, bot["cells"], strict=True)) for bot in after["bots"]}
     for row in (alpha, beta):
         cell = main[row["first"]]["sensible"]
         assert row["people"]["value"] == pytest.approx(cell["value"])
@@ -90,7 +93,7 @@ def test_the_report_shows_people_alone_and_assisted_and_follows_from_the_bundle(
     call_command("bundle", str(half_judged.pk), output=path)
     again = recompute(path)
     assert again.equal
-    assert again.report["assisted"] == after.result["assisted"]
+    assert again.report["assisted"] == after["assisted"]
 
 
 def test_below_20_items_of_people_the_report_says_that_it_cannot(

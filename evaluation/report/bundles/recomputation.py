@@ -17,7 +17,7 @@ from evaluation.protocols import protocol_named
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import check_labels
-from evaluation.report.assisted import assisted_figures
+from evaluation.report.assisted import JudgeLabels, assisted_figures
 from evaluation.report.bundles.columns import Table, answered_in
 from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_named, plan_of, questions_of
 from evaluation.report.bundles.judging_rows import judged_items, judged_pairs
@@ -295,7 +295,7 @@ def _assisted(bundle: BundleFiles, about: Row) -> dict[str, Any]:
         return {}
     plan, named, rows = plan_of(bundle, about), answered_in(sets), list(bundle.rows(table))
     excluded = plan.excluded if plan.primary is not Analysis.ALL else {}
-    judges = []
+    judges: list[JudgeLabels] = []
     for of in _ask_rows(bundle, about, ITEMS, judgments_table):
         of_ask = [row for row in rows if row["ask"] == of.ask["number"]]
         machine = with_question_keys(of_ask, named[of.questions.key])

@@ -154,7 +154,8 @@ def _items(run: JudgeRun) -> list[tuple[int, str, int]]:
     """Key, system and cluster of each item of the run's ask."""
     with connection.cursor() as cursor:
         cursor.execute(_ITEMS, [run.study_id, run.ask_id])
-        return cursor.fetchall()
+        rows: list[tuple[int, str, int]] = cursor.fetchall()
+    return rows
 
 
 def labels_for_report(run: JudgeRun) -> JudgeLabels:
