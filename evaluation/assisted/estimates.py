@@ -91,28 +91,37 @@ class AssistedEstimate:
         return math.floor(self.items * self.worth + 1e-9)
 
     def sentence(self, nouns: Nouns = NOUNS) -> str:
-        """State what the judge was worth and what the interval generalises to.
+        """State what the judge was worth and what the interval generalises to, with these nouns."""
+        if isinstance(self.interval, Undefined):
+            return self.worth_sentence
+        return " ".join(filter(None, (self.worth_sentence, self.rests_on(nouns), self.doubt)))
 
-        Args:
-            nouns: what clusters and raters are called.
-        """
+    @property
+    def worth_sentence(self) -> str:
+        """What the judge was worth, or why there is no interval."""
         if isinstance(self.interval, Undefined):
             return f"No interval: {self.interval.reason}"
-        worth = (
-            f"{self.note} The estimate is that of people alone."
-            if self.note
-            else (
-                f"The interval is as if people had labelled {self.effective_items} items instead of "
-                f"{self.items}."
-            )
+        if self.note:
+            return f"{self.note} The estimate is that of people alone."
+        return (
+            f"The interval is as if people had labelled {self.effective_items} items instead of {self.items}."
         )
-        parts = [worth, generalises(self.over, self.numbers, self.interval.level, nouns)]
-        if isinstance(self.drawn_alike, float) and self.drawn_alike < DOUBTFUL:
-            parts.append(
-                f"The judge scores people's items differently from the others "
-                f"({format_p(self.drawn_alike)}): check that people's items were drawn at random."
-            )
-        return " ".join(parts)
+
+    def rests_on(self, nouns: Nouns = NOUNS) -> str:
+        """What the interval generalises to; empty without an interval."""
+        if isinstance(self.interval, Undefined):
+            return ""
+        return generalises(self.over, self.numbers, self.interval.level, nouns)
+
+    @property
+    def doubt(self) -> str:
+        """Doubt about the random draw of people's items; empty if there is none."""
+        if isinstance(self.drawn_alike, Undefined) or self.drawn_alike >= DOUBTFUL:
+            return ""
+        return (
+            f"The judge scores people's items differently from the others ({format_p(self.drawn_alike)}): "
+            f"check that people's items were drawn at random."
+        )
 
 
 DOUBTFUL = 0.01

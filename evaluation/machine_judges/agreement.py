@@ -1,5 +1,6 @@
 """Agreement of a machine judge with people, question by question, over all items and for each system."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,16 +46,48 @@ def agreements(judged: JudgedItems) -> list[Agreement]:
     Returns:
         For each question with choices the agreement over all systems, then, if there are several, of each.
     """
+    every = {EVERY_SYSTEM: np.ones(len(judged), dtype=np.bool_)}
+    of_systems = {name: judged.system == name for name in judged.systems}
+    return agreements_by(judged, every | (of_systems if len(of_systems) > 1 else {}))
+
+
+def agreements_by(judged: JudgedItems, groups: Mapping[str, BoolArray]) -> list[Agreement]:
+    """Compare the judge with people in each group of items, as `agreements` does in each system.
+
+    Args:
+        judged: the items.
+        groups: by name, (N,) true for the items of the group; the name takes the place of a system's.
+    """
     found = []
     for question in judgeable_questions(judged.questions):
         answers = [answer_of_items(question, given, len(judged)) for given in (judged.people, judged.judge)]
         both: BoolArray = ~np.isnan(answers[0]) & ~np.isnan(answers[1])
-        names = [EVERY_SYSTEM, *(judged.systems if len(judged.systems) > 1 else [])]
-        for name in names:
-            rows = both if name == EVERY_SYSTEM else both & (judged.system == name)
+        metric = Metric.INTERVAL if is_number(question) else Metric.NOMINAL
+        for name, is_in_group in groups.items():
+            rows = both & is_in_group
             pair = answers[0][rows], answers[1][rows]
-            metric = Metric.INTERVAL if is_number(question) else Metric.NOMINAL
             found.append(_agreement(question.key, name, pair, judged.cluster[rows], metric))
+    return found
+
+
+def thirds(length: IntArray) -> dict[str, BoolArray]:
+    """Divide items into the shortest, middle and longest third; items of equal length stay together.
+
+    Args:
+        length: (N,) characters of each item.
+
+    Returns:
+        By the range of characters, as in "1 to 80", (N,) true for the items of the third; fewer than three if
+        too many are of equal length.
+    """
+    if not length.size:
+        return {}
+    edges = np.unique(np.quantile(length, [1 / 3, 2 / 3], method="inverted_cdf"))
+    third = np.searchsorted(edges, length)
+    found = {}
+    for number in np.unique(third):
+        of_third = third == number
+        found[f"{length[of_third].min():,} to {length[of_third].max():,}"] = of_third
     return found
 
 

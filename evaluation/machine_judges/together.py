@@ -9,6 +9,7 @@ from evaluation.assisted.estimates import AssistedEstimate, assisted_difference,
 from evaluation.assisted.samples import AssistedSample
 from evaluation.machine_judges.judged import JudgedItems, means
 from evaluation.questions import Score, bounds
+from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.inference import NOUNS, Nouns
 from evaluation.statistics.interval import Undefined
 
@@ -29,24 +30,26 @@ class Together:
     differences: tuple[tuple[str, str, AssistedEstimate | Undefined], ...]
 
 
-def together(judged: JudgedItems, *, nouns: Nouns = NOUNS) -> list[Together]:
+def together(judged: JudgedItems, *, nouns: Nouns = NOUNS, level: float = LEVEL) -> list[Together]:
     """Estimate each score of each system, and every difference, from people's labels and the judge's.
 
     The items that people judged must be a random draw from all items, as in a queue in random order.
     """
-    return [_of_score(judged, score, nouns) for score in judged.questions.scores]
+    return [_of_score(judged, score, nouns, level) for score in judged.questions.scores]
 
 
-def _of_score(judged: JudgedItems, score: Score, nouns: Nouns) -> Together:
+def _of_score(judged: JudgedItems, score: Score, nouns: Nouns, level: float) -> Together:
     low, high = bounds(judged.questions, score)
     samples = {name: _sample(judged, score, name) for name in judged.systems}
     usable = {name: each for name, each in samples.items() if isinstance(each, AssistedSample)}
     systems: dict[str, AssistedEstimate | Undefined] = {
-        name: each if isinstance(each, Undefined) else assisted_mean(each, low=low, high=high, nouns=nouns)
+        name: each
+        if isinstance(each, Undefined)
+        else assisted_mean(each, low=low, high=high, level=level, nouns=nouns)
         for name, each in samples.items()
     }
     differences = tuple(
-        (a, b, assisted_difference(usable[a], usable[b], low=low, high=high, nouns=nouns))
+        (a, b, assisted_difference(usable[a], usable[b], low=low, high=high, level=level, nouns=nouns))
         for a, b in combinations(usable, 2)
     )
     return Together(score, systems, differences)

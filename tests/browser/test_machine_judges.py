@@ -8,6 +8,7 @@ from tests.browser.conftest import Visit
 from tests.browser.test_staff_pages import PASSWORD, sign_in
 from tests.conftest import MakeContexts, MakeQueue, MakeRun
 from tests.desks import judge
+from tests.planted import computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.judges import services
@@ -45,6 +46,7 @@ def run(rex: User, make_queue: MakeQueue, make_contexts: MakeContexts, make_run:
         for number, item in enumerate(services.items_to_judge(found.ask))
     )
     JudgeRun.objects.filter(pk=found.pk).update(state=JudgeRun.State.DONE, finished_at=timezone.now())
+    computed(queue)
     return found
 
 
@@ -64,7 +66,7 @@ def _label(item: Item, number: int) -> dict[str, object]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_the_pages_of_a_judge_fit_every_screen(visit: Visit, run: JudgeRun, scheme: str) -> None:
     study = f"/studies/{run.study_id}"
-    addresses = (f"{study}/judges/", f"{study}/judges/{run.pk}/", f"{study}/queue/")
+    addresses = (f"{study}/judges/", f"{study}/judges/{run.pk}/", f"{study}/queue/", f"{study}/report/")
     visitor = await visit(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page = visitor.page
     await sign_in(visitor, addresses[0])

@@ -1,5 +1,9 @@
-"""The process that asks a judge is killed halfway, and another goes on."""
+"""The process that asks a judge is killed halfway, and another goes on.
 
+The suite has 300 items; TURNWISE_JUDGED_ITEMS=10000 runs it with as many.
+"""
+
+import os
 from collections.abc import Callable
 
 import pytest
@@ -15,7 +19,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 __all__ = ["start_worker"]
 
-CONTEXTS = 150
+ITEMS = int(os.environ.get("TURNWISE_JUDGED_ITEMS", "300"))
+CONTEXTS = ITEMS // 2
+SECONDS = max(120, ITEMS // 10)
 
 
 def test_a_run_whose_worker_is_killed_loses_and_doubles_nothing(
@@ -31,7 +37,7 @@ def test_a_run_whose_worker_is_killed_loses_and_doubles_nothing(
     run = services.start(study.asks.get(number=0), make_judge(answer), draws=1, by=study.owner)
     first = start_worker()
     tasks.send(run.pk)
-    wait_until(lambda: run.labels.count() >= 50, 120)
+    wait_until(lambda: run.labels.count() >= ITEMS // 6, SECONDS)
 
     first.kill()
     first.wait(120)
@@ -39,7 +45,7 @@ def test_a_run_whose_worker_is_killed_loses_and_doubles_nothing(
     assert 0 < len(kept) < 2 * CONTEXTS
     start_worker()
     tasks.take_up_judge_runs()  # the timer does this every few seconds
-    wait_until(lambda: JudgeRun.objects.get(pk=run.pk).state == JudgeRun.State.DONE, 120)
+    wait_until(lambda: JudgeRun.objects.get(pk=run.pk).state == JudgeRun.State.DONE, SECONDS)
 
     labelled = list(run.labels.values_list("item", "draw"))
     assert sorted(labelled) == [(pk, 1) for pk in sorted(Item.objects.values_list("pk", flat=True))]

@@ -139,6 +139,9 @@ def test_the_judge_card_shows_agreement_favouritism_and_worth(
     # By hand: of Beta's 30 items people call 10 senseless, the machine none.
     assert "<td>83 %</td>" in shown  # 50 of 60 alike
     assert "<td>67 %</td>" in shown  # of Beta 20 of 30
+    # Alpha's answers have 17 or 18 characters, Beta's 16 or 17: all of Beta's errors are among them.
+    assert "By length of the text, in characters" in shown
+    assert "By turn in the conversation" not in shown
     assert "The judge favours Beta over Alpha" in shown
     assert "by 33.3 points more" in shown
     assert "People and machine" in shown

@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.files.reading import FileError
+from evaluation.protocols import protocol_named
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import check_labels
+from evaluation.report.assisted import JudgeLabels, assisted_figures
 from evaluation.report.bundles.columns import Table, answered_in
 from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_named, plan_of, questions_of
 from evaluation.report.bundles.judging_rows import judged_items, judged_pairs
+from evaluation.report.bundles.machine_rows import judge_labels
 from evaluation.report.bundles.self_descriptions import Questionnaire, audit_figures, people_figures, replies
 from evaluation.report.bundles.study_rows import read_study_data, with_question_keys
 from evaluation.report.bundles.tables import (
@@ -30,10 +33,12 @@ from evaluation.report.bundles.tables import (
     TURNS,
     WORKERS,
     judgments_table,
+    machine_labels_table,
     pair_judgments_table,
     questionnaires_table,
 )
 from evaluation.report.conduct import manners_of
+from evaluation.report.label_columns import Analysis
 from evaluation.report.studies.conversations import study_result
 from evaluation.report.studies.judging import AskOfItems, judging_result
 from evaluation.report.studies.pairs import AskOfPairs, pair_result
@@ -244,7 +249,8 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
     if _labels_of(bundle) == "pair_judgments":
         return pair_result(list(_compared(bundle, about)), plan=plan_of(bundle, about))
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
-    return judging_result(list(_judged(bundle, about)), plan=plan_of(bundle, about), manners=manners)
+    result = judging_result(list(_judged(bundle, about)), plan=plan_of(bundle, about), manners=manners)
+    return result | _assisted(bundle, about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +285,23 @@ def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
             judged = judged_items(about, of.questions, of.items, of.given, design, of.lines)
             check_labels(of.questions, judged.judged, judged.occasion)
         yield AskOfItems(of.ask["about"], of.ask["required"], of.questions, judged)
+
+
+def _assisted(bundle: BundleFiles, about: Row) -> dict[str, Any]:
+    """Figures of people assisted by machine judges; none for studies without a judge and older bundles."""
+    sets = [questions_of(bundle, ask["question_set"]) for ask in about["asks"]]
+    table = machine_labels_table(sets)
+    if not bundle.has(table):
+        return {}
+    plan, named, rows = plan_of(bundle, about), answered_in(sets), list(bundle.rows(table))
+    excluded = plan.excluded if plan.primary is not Analysis.ALL else {}
+    judges: list[JudgeLabels] = []
+    for of in _ask_rows(bundle, about, ITEMS, judgments_table):
+        of_ask = [row for row in rows if row["ask"] == of.ask["number"]]
+        machine = with_question_keys(of_ask, named[of.questions.key])
+        judges += judge_labels(of.ask["number"], of.questions, of.items, of.given, machine, excluded)
+    level = protocol_named(about["protocol"]["protocol"]).level
+    return {"assisted": assisted_figures(judges, level=level)} if judges else {}
 
 
 def _compared(bundle: BundleFiles, about: Row) -> Iterator[AskOfPairs]:

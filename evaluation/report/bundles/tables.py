@@ -172,6 +172,35 @@ def pair_judgments_table(sets: Sequence[QuestionSet]) -> Table:
     )
 
 
+_OF_JUDGE = (
+    Column("run", Kind.INTEGER, "number of the judge's run, from 1, oldest first"),
+    Column("judge", Kind.TEXT, "name of the bot that judged"),
+    Column("judge_fingerprint", Kind.TEXT, "SHA-256 of its question set, instructions and number of answers"),
+    Column("bot_version", Kind.TEXT, "fingerprint of the bot version that judged"),
+    ITEM,
+    Column("draw", Kind.INTEGER, "which of its answers about the item, from 1"),
+    Column(
+        "judgment",
+        Kind.TEXT,
+        "`answered`; `refused` by the model or its service; `outside` the choices; `failed` three "
+        "times. Only the first has answers",
+    ),
+    Column("labelled_at", Kind.TIME, "when it was stored, UTC"),
+    Column("ask", Kind.INTEGER, "number of the ask, as in study.json"),
+    Column("question_set", Kind.TEXT, "key of the answered question set"),
+)
+
+
+def machine_labels_table(sets: Sequence[QuestionSet]) -> Table:
+    """The table of machine judges' labels, with a column for each question of these sets."""
+    return Table(
+        "machine_labels",
+        "One row per label of a machine judge, of complete runs. No person gave it: the figures about people "
+        "do not count it, and `assisted` in report.json compares both.",
+        (*_OF_JUDGE, *answers_to(sets)),
+    )
+
+
 __all__ = [
     "AUDITS",
     "CONVERSATIONS",
@@ -187,6 +216,7 @@ __all__ = [
     "WORKERS",
     "judgments_table",
     "labels_table",
+    "machine_labels_table",
     "pair_judgments_table",
     "pair_tables",
     "questionnaires_table",

@@ -21,6 +21,7 @@ from evaluation.report.bundles.tables import (
     REPLY_VERSIONS,
     TURNS,
     WORKERS,
+    machine_labels_table,
     questionnaires_table,
 )
 from evaluation.texts.personal_data import Redactor
@@ -29,6 +30,7 @@ from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.bots.generation import columns_of
 from turnwise.exports.picture_columns import picture_file
 from turnwise.exports.version_columns import EVERY_VERSION, VERSIONS, versions_join
+from turnwise.judges.queries import REPORTED_RUNS, reported_runs
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.rater_session import READING
 from turnwise.privacy.personal_data import answered, redactor_for
@@ -43,7 +45,7 @@ BatchWriter: TypeAlias = Callable[[Batch], object]
 """Function that writes a batch of rows."""
 BATCH = 20_000
 # The last value of their rows is the answers, which get a column each.
-_TABLES_WITH_ANSWERS = ("labels", "judgments", "pair_judgments", "questionnaires")
+_TABLES_WITH_ANSWERS = ("labels", "judgments", "pair_judgments", "questionnaires", "machine_labels")
 
 _STATEMENTS: dict[str, str] = {
     CONVERSATIONS.name: """
@@ -161,6 +163,20 @@ SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), ask.n
  ORDER BY l.id
 """,
     "questionnaires": descriptions.STATEMENT,
+    "machine_labels": f"""
+WITH given AS (SELECT %s::bigint AS study)
+SELECT dense_rank() OVER (ORDER BY r.id), b.name, j.fingerprint, v.fingerprint, i.key::text, l.draw,
+       l.outcome, l.at, ask.number, j.question_set, coalesce(l.answers, '{{}}')::text
+  FROM judges_machinelabel AS l
+  JOIN judges_judgerun AS r ON r.id = l.run_id
+  JOIN judges_judge AS j ON j.id = r.judge_id
+  JOIN bots_bot AS b ON b.id = j.bot_id
+  JOIN studies_ask AS ask ON ask.id = r.ask_id
+  JOIN ({items_of("(SELECT study FROM given)")}) AS i ON i.id = l.item_id
+  LEFT JOIN bots_botversion AS v ON v.id = r.bot_version_id
+ WHERE r.id IN ({REPORTED_RUNS.format(study="(SELECT study FROM given)")})
+ ORDER BY r.id, l.item_id, l.draw
+""",
     MATERIALS.name: """
 SELECT d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, ''), nullif(m.text, ''),
        to_json(m.points)::text, nullif(m.variant, '')
@@ -215,6 +231,7 @@ def tables_of(study: Study) -> tuple[Table, ...]:
     return (
         *task_with_report(study).tables(answered_sets(study)),
         *([questionnaires_table(about_people)] if about_people else []),
+        *([machine_labels_table(answered_sets(study))] if reported_runs(study) else []),
     )
 
 

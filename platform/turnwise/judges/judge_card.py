@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from django.db import connection
+from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from evaluation.assisted.estimates import AssistedEstimate
@@ -15,11 +16,13 @@ from evaluation.machine_judges.errors import ScoreErrors, score_errors
 from evaluation.machine_judges.judged import JudgedItems, PartyLabels
 from evaluation.machine_judges.together import Together, together
 from evaluation.questions import QuestionSet, Score, coded_answers
+from evaluation.report.assisted import JudgeLabels
 from evaluation.report.bundles.judging_rows import noun_of
 from evaluation.report.figures import coded_questions
 from evaluation.statistics.differences import Difference, format_p
 from evaluation.statistics.inference import Nouns
 from evaluation.statistics.interval import Interval, Undefined
+from turnwise.judges.item_properties import agreement_by_property
 from turnwise.judges.models import JudgeRun, MachineLabel
 from turnwise.judging.models import Item
 from turnwise.judging.queries import counts_in_primary_analysis, items_of
@@ -30,7 +33,7 @@ from turnwise.studies.models import Ask
 _ITEMS = f"SELECT i.id, i.system, i.cluster FROM ({items_of(ask='%s')}) AS i ORDER BY i.id"
 # Only labels of people, from their own table; each rater's first label of an item.
 _PEOPLE = f"""
-SELECT s.item_id, l.rater_id{{answers}}
+SELECT s.item_id, crowd_pseudonym(l.rater_id, l.study_id){{answers}}
   FROM judging_slot AS s
   JOIN judging_item AS i ON i.id = s.item_id
   JOIN labels_label AS l ON l.id = s.label_id
@@ -49,6 +52,14 @@ class AgreementRow:
     items: int
     percent: str
     alpha: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementTable:
+    """Agreement by one property of the items, such as their length."""
+
+    title: str
+    rows: list[AgreementRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,7 @@ class Card:
     people_items: int
     judge_items: int
     agreement: list[AgreementRow] = field(default_factory=list)
+    by_property: list[AgreementTable] = field(default_factory=list)
     scores: list[ScoreTables] = field(default_factory=list)
     constant: list[str] = field(default_factory=list)
 
@@ -113,6 +125,10 @@ def card_of(run: JudgeRun) -> Card:
         of_people,
         of_judge,
         [_agreement_row(each, captions[each.question]) for each in agreements(judged)] if of_people else [],
+        [
+            AgreementTable(title, [_agreement_row(each, captions[each.question]) for each in rows])
+            for title, rows in (agreement_by_property(run, judged) if of_people else [])
+        ],
         [_tables(*each, nouns) for each in zip(errors, estimates, strict=True)] if of_people else [],
         [_alike(captions[key]) for key in _constant_questions(judged)],
     )
@@ -121,9 +137,7 @@ def card_of(run: JudgeRun) -> Card:
 def judged_items(run: JudgeRun) -> JudgedItems:
     """Items of a run with the labels of people, as far as they count, and those of the judge."""
     questions = question_set(run.judge.question_set)
-    with connection.cursor() as cursor:
-        cursor.execute(_ITEMS, [run.study_id, run.ask_id])
-        rows = cursor.fetchall()
+    rows = _items(run)
     ids, systems, clusters = zip(*rows, strict=True) if rows else ((), (), ())
     number = {item: n for n, item in enumerate(ids)}
     cluster = np.unique(np.array(clusters, dtype=np.int64), return_inverse=True)[1]
@@ -133,6 +147,29 @@ def judged_items(run: JudgeRun) -> JudgedItems:
         cluster,
         _labels_of_people(run.ask, questions, number),
         _labels_of_judge(run, questions, number),
+    )
+
+
+def _items(run: JudgeRun) -> list[tuple[int, str, int]]:
+    """Key, system and cluster of each item of the run's ask."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ITEMS, [run.study_id, run.ask_id])
+        rows: list[tuple[int, str, int]] = cursor.fetchall()
+    return rows
+
+
+def labels_for_report(run: JudgeRun) -> JudgeLabels:
+    """Labels of a run and of people, for the report."""
+    judged = judged_items(run)
+    in_report = run.labels.filter(item__in=[key for key, *_ in _items(run)]).order_by().values_list("outcome")
+    return JudgeLabels(
+        run.ask.number,
+        judged.questions.title,
+        run.judge.bot.name,
+        run.judge.fingerprint,
+        judged,
+        _noun(run.ask),
+        dict(sorted(in_report.annotate(n=Count("pk")))),
     )
 
 
@@ -146,7 +183,8 @@ def _labels_of_people(ask: Ask, questions: QuestionSet, number: dict[int, int]) 
         for n, question in enumerate(coded_questions(questions), 2)
     }
     item = np.array([number[row[0]] for row in rows], dtype=np.int64)
-    rater = np.unique(np.array([row[1] for row in rows], dtype=np.int64), return_inverse=True)[1]
+    # By pseudonym, so that a bundle, which has nothing else, sums in the same order.
+    rater = np.unique(np.array([row[1] for row in rows], dtype=object), return_inverse=True)[1]
     return PartyLabels(item, answers, rater)
 
 

@@ -46,6 +46,26 @@ def runs_of(study: Study) -> QuerySet[JudgeRun]:
     )
 
 
+MOST_REPORTED = 5
+REPORTED_RUNS = f"""
+SELECT newest.id
+  FROM (SELECT DISTINCT ON (r.ask_id, r.judge_id) r.id
+          FROM judges_judgerun AS r
+         WHERE r.study_id = {{study}} AND r.state = '{JudgeRun.State.DONE}'
+         ORDER BY r.ask_id, r.judge_id, r.id DESC) AS newest
+ ORDER BY newest.id DESC LIMIT {MOST_REPORTED}
+"""
+"""SQL of the runs in a study's report and bundle: of each judge and ask the newest that is complete."""
+
+
+def reported_runs(study: Study) -> list[JudgeRun]:
+    """Runs in the study's report, oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(REPORTED_RUNS.format(study="%s"), [study.pk])
+        keys = [key for (key,) in cursor.fetchall()]
+    return list(runs_of(study).filter(pk__in=keys).order_by("pk")) if keys else []
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """Progress of a run, in answers: one for each item and draw.

@@ -28,6 +28,7 @@ from turnwise.responses.bot_jobs import MOST_ATTEMPTS
 from turnwise.responses.bulk_replies import Trouble
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask
+from turnwise.studies.services import results_changed
 
 STORED_CHARS = 4_000
 """Characters of an answer that are stored; its whole length is stored as a number."""
@@ -259,6 +260,7 @@ def conclude(run_id: int, *, now: datetime) -> None:
         )
     else:
         bot_jobs.end(run, JudgeRun.State.DONE, "", now=now)
+        results_changed(run.study_id)  # the report shows people assisted by complete runs
 
 
 def note_waiting(run: JudgeRun, why: str, *, now: datetime) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evaluation.assisted.estimates import AssistedEstimate
-from evaluation.machine_judges.agreement import EVERY_SYSTEM, agreements
+from evaluation.machine_judges.agreement import EVERY_SYSTEM, agreements, agreements_by, thirds
 from evaluation.machine_judges.errors import score_errors
 from evaluation.machine_judges.judged import JudgedItems, PartyLabels, answer_of_items, means
 from evaluation.machine_judges.together import together
@@ -172,3 +172,26 @@ def test_a_score_of_several_questions_is_taken_label_by_label() -> None:
     items = JudgedItems(SSA, np.array(["a", "a"], dtype=object), np.arange(2), labels, labels)
 
     assert means(items.scores_of(SSA.score("ssa"), labels), labels.item, 2).tolist() == [0.75, 0.0]
+
+
+def test_thirds_keep_equal_lengths_together() -> None:
+    found = {name: rows.tolist() for name, rows in thirds(np.array([5, 1, 2, 2, 9, 1200])).items()}
+
+    assert found == {
+        "1 to 2": [False, True, True, True, False, False],
+        "5 to 5": [True, False, False, False, False, False],
+        "9 to 1,200": [False, False, False, False, True, True],
+    }
+    assert len(thirds(np.array([7, 7, 7]))) == 1
+    assert thirds(np.array([], dtype=int)) == {}
+
+
+def test_agreement_in_a_group_is_that_of_its_items_alone() -> None:
+    people = [(0, 0, 1), (1, 0, 1), (2, 0, 0), (3, 0, 0)]
+    judge = [(0, 0, 1), (1, 0, 0), (2, 0, 0), (3, 0, 0)]
+    groups = {"short": np.array([True, True, False, False]), "long": np.array([False, False, True, True])}
+
+    found = {each.system: each for each in agreements_by(judged(people, judge, "AABB"), groups)}
+
+    assert (found["short"].items, found["short"].percent) == (2, 50)
+    assert found["long"].percent == 100

@@ -22,6 +22,7 @@ from turnwise.studies.asks import OF_EACH_ITEM, About, By
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import SetupStep, register
 from turnwise.tasks.judging import battery_rehearsal, forms, rehearsal
+from turnwise.tasks.judging.assisted import labels_of_judges, with_assisted
 from turnwise.tasks.judging.forms import JudgingPage
 from turnwise.tasks.judging.preview import JudgingPreviewed
 from turnwise.tasks.judging.results import asks_with_judgments
@@ -74,7 +75,9 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     @override
     def computation(self, study: Study) -> Computation:
         asks, plan = asks_with_judgments(study), analysis_plan(study)
-        return partial(judging_result, asks, plan=plan, manners=manners(study))
+        of_people = partial(judging_result, asks, plan=plan, manners=manners(study))
+        judges = labels_of_judges(study)
+        return partial(with_assisted, of_people, judges, study.protocol) if judges else of_people
 
     @override
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:

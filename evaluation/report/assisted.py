@@ -1,0 +1,167 @@
+"""Part of a judging study's report in which a machine judge assists people, beside people alone. Pure.
+
+The other parts of the report count labels of people only.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from evaluation.assisted.estimates import AssistedEstimate
+from evaluation.machine_judges.judged import JudgedItems
+from evaluation.machine_judges.together import Together, together
+from evaluation.questions import Score, bounds
+from evaluation.statistics.bootstrap import LEVEL
+from evaluation.statistics.differences import difference
+from evaluation.statistics.inference import Nouns, Sample, mean
+from evaluation.statistics.interval import Interval, Undefined
+
+EACH_JUDGED = "People judged every item, so the machine has nothing to add."
+CANNOT_SAY = "Cannot say yet."
+
+_Alone = tuple[float, Interval | Undefined] | None
+"""Value and interval from people alone; None without labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeLabels:
+    """Labels of one judge and of people about the items of one ask.
+
+    Attributes:
+        ask: number of the ask.
+        title: title of its question set.
+        judge: name of the judge.
+        fingerprint: fingerprint of its template.
+        items: the items with the labels of both; of people, those that count in the primary analysis.
+        noun: noun for what items share: "context" or "conversation".
+        outcomes: number of the judge's labels by outcome.
+    """
+
+    ask: int
+    title: str
+    judge: str
+    fingerprint: str
+    items: JudgedItems
+    noun: str
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+
+
+def assisted_figures(judges: Sequence[JudgeLabels], *, level: float = LEVEL) -> list[dict[str, Any]]:
+    """Compute the figures of people alone and assisted by each judge, ready to be stored as JSON.
+
+    Args:
+        judges: labels of each judge of each ask.
+        level: nominal coverage of the intervals.
+
+    Returns:
+        For each judge `ask`, `title`, `judge`, `fingerprint`, `outcomes`, `items`, `people_items`,
+        `judge_items`, `level` and `scores`; for each score `key`, `title`, `is_percent` and `rows`, one for
+        each system and each difference of two systems. A row has `first`, `second` (None for a system
+        alone), `people` and `assisted` (`value`, and `low` and `high` or `undefined`; None if there is no
+        estimate), `items`, `as_if` (number of items that people alone would have needed), `worth`,
+        `words` about the judge, and `rests_on`, what the interval generalises to.
+    """
+    return [_of_judge(each, level) for each in judges]
+
+
+def _of_judge(given: JudgeLabels, level: float) -> dict[str, Any]:
+    judged = given.items
+    nouns = Nouns(cluster=given.noun, rater="rater")
+    return {
+        "ask": given.ask,
+        "title": given.title,
+        "judge": given.judge,
+        "fingerprint": given.fingerprint,
+        "outcomes": dict(given.outcomes),
+        "items": len(judged),
+        "people_items": len(np.unique(judged.people.item)),
+        "judge_items": len(np.unique(judged.judge.item)),
+        "level": level,
+        "scores": [
+            _of_score(judged, each, nouns, level) for each in together(judged, nouns=nouns, level=level)
+        ],
+    }
+
+
+def _of_score(judged: JudgedItems, found: Together, nouns: Nouns, level: float) -> dict[str, Any]:
+    score = found.score
+    samples = _people_alone(judged, score)
+    low, high = bounds(judged.questions, score)
+
+    def alone(name: str) -> _Alone:
+        estimate = mean(samples[name], low=low, high=high, level=level, nouns=nouns)
+        return None if isinstance(estimate, Undefined) else (estimate.value, estimate.interval)
+
+    def compared(first: str, second: str) -> _Alone:
+        if not (len(samples[first]) and len(samples[second])):
+            return None
+        of_two = difference(samples[first], samples[second], low=low, high=high, level=level)
+        return of_two.difference, of_two.interval
+
+    rows = [
+        {"first": name, "second": None, **_figures(score, each, partial(alone, name), nouns)}
+        for name, each in found.systems.items()
+    ]
+    of_pairs = {(first, second): each for first, second, each in found.differences}
+    for pair in combinations(found.systems, 2):
+        of_pair = of_pairs[pair] if pair in of_pairs else _reason(found, *pair)
+        figures = _figures(score, of_pair, partial(compared, *pair), nouns)
+        rows.append({"first": pair[0], "second": pair[1], **figures})
+    return {"key": score.key, "title": score.title, "is_percent": score.is_percent, "rows": rows}
+
+
+def _reason(found: Together, first: str, second: str) -> Undefined:
+    """Why a difference has no estimate: the reason of the system that has none."""
+    of_systems = (found.systems[first], found.systems[second])
+    return next(each for each in of_systems if isinstance(each, Undefined))
+
+
+def _people_alone(judged: JudgedItems, score: Score) -> dict[str, Sample]:
+    """People's labels of each system; each item counts once, as in the assisted estimate."""
+    labels = judged.scores_of(score, judged.people)
+    is_defined = ~np.isnan(labels)
+    raters = np.bincount(judged.people.item[is_defined], minlength=len(judged))
+    samples = {}
+    for name in judged.systems:
+        rows = is_defined & (judged.system[judged.people.item] == name)
+        item = judged.people.item[rows]
+        samples[name] = Sample(
+            labels[rows], judged.cluster[item], judged.people.rater[rows], 1.0 / raters[item]
+        )
+    return samples
+
+
+def _figures(
+    score: Score, found: AssistedEstimate | Undefined, people: Callable[[], _Alone], nouns: Nouns
+) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        alone = people()  # only now, because an estimate has them
+        return {
+            "people": alone and _cell(score, *alone),
+            "assisted": None,
+            "items": None,
+            "as_if": None,
+            "worth": None,
+            "words": f"{CANNOT_SAY} {found.reason}",
+            "rests_on": "",
+        }
+    return {
+        "people": _cell(score, found.people_value, found.people_interval),
+        "assisted": _cell(score, found.value, found.interval),
+        "items": found.items,
+        "as_if": found.effective_items,
+        "worth": found.worth,
+        "words": " ".join(filter(None, [found.worth_sentence, found.doubt])) if found.pool else EACH_JUDGED,
+        "rests_on": found.rests_on(nouns),
+    }
+
+
+def _cell(score: Score, value: float, interval: Interval | Undefined) -> dict[str, Any]:
+    factor = score.factor
+    if isinstance(interval, Undefined):
+        return {"value": factor * value, "undefined": interval.reason}
+    return {"value": factor * value, "low": factor * interval.low, "high": factor * interval.high}
