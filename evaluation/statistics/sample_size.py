@@ -144,8 +144,8 @@ def further_needed(difference: Difference, *, power: float = 0.8) -> int | Undef
     Assumes that the difference stays the same, and that further conversations have the same spread, the same
     number for each worker and the same balance of systems. Then the error found, which allows for workers
     with several conversations, shrinks with the root of the study's size, and its degrees of freedom grow
-    with it. The difference found in a small study is uncertain, so plan a study for the smallest difference that
-    matters instead (`planning.units_needed`). The level is Bonferroni's over the pairs compared, which is more
+    with it. The difference found in a small study is uncertain: plan for the smallest difference that matters
+    instead (`planning.units_needed`). The level is Bonferroni's over the pairs compared, which is more
     cautious than Holm's.
 
     Args:

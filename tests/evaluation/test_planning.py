@@ -99,14 +99,16 @@ def test_a_preference_needs_the_textbooks_pairs():
 
 
 def test_the_command_plans_from_a_file_as_from_typed_variances(tmp_path, capsys):
-    rows = [f"{bot},{n},{n // 2},{(n * 7 % 10) / 10}" for n, bot in enumerate("ababbaabba" * 4)]
+    scores = {bot: np.random.default_rng(code).random(20) for code, bot in enumerate("ab")}
+    rows = [f"{bot},{bot}{n},{n // 2},{value}" for bot, of in scores.items() for n, value in enumerate(of)]
     labels = tmp_path / "labels.csv"
     labels.write_text("\n".join(["bot,dialogue,rater,score", *rows]))
 
     assert main(["plan", "--difference", "10", "--labels", str(labels), "--value", "score"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["needed"]["power"] >= 0.8
-    assert sum(found["variances"].values()) == pytest.approx(30**2, rel=0.2)
+    pooled = np.mean([(100 * of).var(ddof=1) for of in scores.values()])
+    assert sum(found["variances"].values()) == pytest.approx(pooled)
 
 
 @pytest.mark.parametrize(
