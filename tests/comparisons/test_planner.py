@@ -18,9 +18,9 @@ TYPED = {
 }  # fmt: skip
 
 
-def test_the_planner_plans_shows_a_curve_and_refuses_in_words(client: Client, researcher: User) -> None:
+def test_the_planner_plans_shows_a_curve_and_refuses_in_words(client: Client, rex: User) -> None:
     assert client.get("/plan/").status_code == 302
-    client.force_login(researcher)
+    client.force_login(rex)
     page = client.get("/plan/", TYPED)
 
     # Cohen: (z(.975) + z(.8))² · 2 · (20 / 5)² is 251.2; the t needs one more.
@@ -41,13 +41,11 @@ def test_the_planner_plans_shows_a_curve_and_refuses_in_words(client: Client, re
         assert client.get("/plan/plan.svg", TYPED | change).status_code == 404
 
 
-def test_an_earlier_study_gives_its_variances(
-    client: Client, researcher: User, make_study: MakeStudy
-) -> None:
+def test_an_earlier_study_gives_its_variances(client: Client, rex: User, make_study: MakeStudy) -> None:
     study = make_study({"ann": 9, "bob": 9}, title="Earlier", min_turns=2, max_turns=8)
     for labels in ([BOTH, BOTH], [SENSIBLE, NO], [BOTH, SENSIBLE], [NO, NO]):
         talk(study, {"ann": labels, "bob": labels})
-    client.force_login(researcher)
+    client.force_login(rex)
     page = client.get("/plan/", TYPED | {"study": study.pk, "deviation": ""})
 
     variances, scale = study_components(study)
