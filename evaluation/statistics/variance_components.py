@@ -94,15 +94,17 @@ def _split(shared: float, within_system: float) -> tuple[float, float]:
 
 
 def _cells(samples: Sequence[Sample]) -> _Cells:
-    columns: list[list[FloatArray | IntArray]] = [[], [], [], []]
+    means: list[FloatArray] = []
+    systems, contexts, workers = (list[IntArray]() for _ in range(3))
     for code, sample in enumerate(samples):
         rater = np.zeros_like(sample.cluster) if sample.rater is None else sample.rater
         pairs, cell = np.unique(np.column_stack([sample.cluster, rater]), axis=0, return_inverse=True)
         weight = np.ones(len(sample)) if sample.weight is None else sample.weight
         cell = cell.ravel()
         mean = np.bincount(cell, sample.values * weight) / np.bincount(cell, weight)
-        parts = (mean - mean.mean(), np.full(len(pairs), code), pairs[:, 0], pairs[:, 1])
-        for column, part in zip(columns, parts, strict=True):
-            column.append(part)
-    residual, system, context, worker = (np.concatenate(column) for column in columns)
-    return _Cells(residual, system, context, worker)
+        means.append(mean - mean.mean())
+        systems.append(np.full(len(pairs), code))
+        contexts.append(pairs[:, 0])
+        workers.append(pairs[:, 1])
+    of_cells = (np.concatenate(each) for each in (systems, contexts, workers))
+    return _Cells(np.concatenate(means), *of_cells)

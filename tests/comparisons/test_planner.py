@@ -52,4 +52,6 @@ def test_an_earlier_study_gives_its_variances(client: Client, rex: User, make_st
     assert scale == 100
     assert variances.rest == variances.total > 0  # every worker has one conversation
     assert page.context["plan"].needed.power >= 0.8
+    of_pairs = client.get("/plan/", TYPED | {"study": study.pk, "kind": "pairs"})
+    assert "Type 50 as deviation" in of_pairs.content.decode()
     assert client.get("/plan/", TYPED | {"study": "999999"}).status_code == 422

@@ -147,6 +147,10 @@ class PlannerForm(forms.Form):
     def _variances(self) -> tuple[Components, float]:
         """Variances in squared points, and the largest possible difference."""
         told = self.cleaned_data
+        if told["study"] and told["kind"] == "pairs":
+            raise ValueError(
+                _t("Scores of an earlier study do not show how choices vary. Type 50 as deviation.")
+            )
         if told["study"]:
             return study_components(told["study"])
         if told["deviation"] is None:
@@ -154,7 +158,7 @@ class PlannerForm(forms.Form):
                 _t("A plan needs variance. Choose an earlier study, or type the standard deviation.")
             )
         shares = {name: (told[name] or 0.0) / 100 for name in ("worker", "worker_by_system", "context")}
-        return Components.from_shares(told["deviation"], **shares), max(100.0, told["difference"])
+        return Components.from_shares(told["deviation"], **shares), 50.0 if told["kind"] == "pairs" else 100.0
 
 
 def study_components(study: Study) -> tuple[Components, float]:

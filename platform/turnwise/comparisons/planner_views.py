@@ -29,7 +29,13 @@ def planner(request: AuthenticatedHttpRequest) -> HttpResponse:
     if plan:
         sheet = _sheet(form, plan)
         chart = chart_sheets.charts([sheet], _address, request.GET.urlencode(), {})[sheet.name]
-    context = {"form": form, "plan": plan, "chart": chart, "units": _units(form) if plan else ""}
+    context = {
+        "form": form,
+        "plan": plan,
+        "chart": chart,
+        "units": _units(form) if plan else "",
+        "power": percent(round(plan.needed.power, 3)) if plan else "",
+    }
     return render(request, "comparisons/plan.html", context, status=422 if asked and not plan else 200)
 
 
