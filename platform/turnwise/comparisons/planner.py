@@ -172,6 +172,8 @@ def study_components(study: Study) -> tuple[Components, float]:
         raise ValueError(_t("This study asks nothing, so it shows no spread."))
     questions = question_set(asks[0].question_set)
     score = questions.main_score
+    if score is None:
+        raise ValueError(_t("The first questions of this study have no score. Type the standard deviation."))
     nth = [each.key for each in questions.scores].index(score.key)
     try:
         talks = conversations([study.pk], LabelSelection(questions, whole=asks[0].about == About.DIALOGUE))
