@@ -15,6 +15,7 @@ from evaluation.commands import assisted as of_judges
 from evaluation.commands import conversation as of_conversations
 from evaluation.commands import generation as of_responses
 from evaluation.commands import pairs as of_pairs
+from evaluation.commands import plan as of_plans
 from evaluation.commands.intent import figures as intent_figures
 from evaluation.commands.intent import read_predictions
 from evaluation.files.reading import (
@@ -282,6 +283,7 @@ def _parser() -> argparse.ArgumentParser:
     of_responses.add_parser(commands)
     of_judges.add_parser(commands)
     of_pairs.add_parser(commands)
+    of_plans.add_parser(commands)
     for command in (*of_labels, of_intents):
         command.add_argument("file", type=Path, metavar="FILE.csv", help="UTF-8, with a header line")
     return parser

@@ -14,8 +14,7 @@ import scipy
 from evaluation.statistics.differences import Difference
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray
-
-MOST_CONVERSATIONS = 10_000_000
+from evaluation.statistics.planning import Expected, power_of_test, smallest_sufficient
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +64,9 @@ def conversations_needed(
         ValueError: an argument out of range, or more than ten million conversations needed.
     """
     _check(difference, deviation, power, level)
-    low, high = 1, 2
-    while power_of(high, difference, deviation, level=level, correlation=correlation) < power:
-        low, high = high, 2 * high
-        if high > MOST_CONVERSATIONS:
-            raise ValueError(
-                f"A difference of {difference} needs more than {MOST_CONVERSATIONS:,} conversations per bot; "
-                f"plan for a larger one."
-            )
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = power_of(middle, difference, deviation, level=level, correlation=correlation) >= power
-        low, high = (low, middle) if enough else (middle, high)
+    high = smallest_sufficient(
+        lambda n: power_of(n, difference, deviation, level=level, correlation=correlation), power, difference
+    )
     half = float(scipy.special.stdtrit(high - 1, (1 + level) / 2)) * deviation / math.sqrt(high)
     return Plan(high, power_of(high, difference, deviation, level=level, correlation=correlation), half)
 
@@ -110,16 +100,8 @@ def power_of(
     if correlation is not None and not -1 <= correlation < 1:
         raise ValueError(f"correlation={correlation} must lie in [-1, 1); at 1 the difference has no spread.")
     freedom = (2 if correlation is None else 1) * (conversations - 1)
-    shift = difference / (deviation * math.sqrt(2 * (1 - (correlation or 0.0)) / conversations))
-    critical = float(scipy.special.stdtrit(freedom, (1 + level) / 2))
-    missed, wrong_way = (_noncentral_t(each, freedom, shift) for each in (critical, -critical))
-    return 1 - missed + wrong_way
-
-
-def _noncentral_t(t: float, freedom: int, shift: float) -> float:
-    """Distribution function of the noncentral t; SciPy 1.17 gives NaN in parts of the tail below 1e-9."""
-    probability = float(scipy.special.nctdtr(freedom, shift, t))
-    return 0.0 if math.isnan(probability) else probability
+    error = deviation * math.sqrt(2 * (1 - (correlation or 0.0)) / conversations)
+    return power_of_test(difference, Expected(error, freedom), level)
 
 
 def difference_seen(
@@ -159,9 +141,12 @@ def difference_seen(
 def further_needed(difference: Difference, *, power: float = 0.8) -> int | Undefined:
     """Number of further conversations with each system that would show the observed difference.
 
-    Assumes that further conversations have the same spread and that the difference stays the same, so it is a
-    rough number for a small study. The level is Bonferroni's over the pairs compared, which is more cautious
-    than Holm's.
+    Assumes that the difference stays the same, and that further conversations have the same spread, the same
+    number for each worker and the same balance of systems. Then the error found, which allows for workers
+    with several conversations, shrinks with the root of the study's size, and its degrees of freedom grow
+    with it. The difference found in a small study is uncertain: plan for the smallest difference that matters
+    instead (`planning.units_needed`). The level is Bonferroni's over the pairs compared, which is more
+    cautious than Holm's.
 
     Args:
         difference: a difference that is not yet clear.
@@ -173,15 +158,20 @@ def further_needed(difference: Difference, *, power: float = 0.8) -> int | Undef
         return Undefined("The difference has no interval yet.")
     if difference.p_holm < 1 - difference.interval.level:
         return Undefined("The difference is already clear.")
-    width = difference.scale[1] - difference.scale[0]
     first, second, _ = difference.clusters
-    deviation = difference.error / math.sqrt(1 / first + 1 / second) / width
     level = 1 - (1 - difference.interval.level) / difference.pairs_compared
+    error, fewest = difference.error, min(first, second)
+
+    def power_with(conversations: int) -> float:
+        growth = conversations / fewest
+        expected = Expected(error / math.sqrt(growth), max(1.0, difference.freedom * growth))
+        return power_of_test(difference.difference, expected, level)
+
     try:
-        plan = conversations_needed(abs(difference.difference) / width, deviation, power=power, level=level)
+        plan = smallest_sufficient(power_with, power, difference.difference)
     except ValueError:
         return Undefined("The two are so close that no study of a sensible size would tell them apart.")
-    return max(1, plan.conversations - min(first, second))
+    return max(1, plan - fewest)
 
 
 def pilot_deviation(rows: FloatArray) -> float | Undefined:

@@ -28,6 +28,7 @@ ABSENT = {
     "reports:chart_svg",
     "reports:chart_pdf",
     "comparisons:compare_chart",
+    "comparisons:plan_chart",
     "comparisons:sweep_chart",
     "comparisons:bot_chart",
     "self_play:stamp",
@@ -63,7 +64,7 @@ SEND_EMPTY = """() => {
 EMPTY = (
     "/home/", "/studies/", "/bots/", "/contexts/", "/responses/", "/questions/", "/knowledge/",
     "/qualifications/", "/messages/", "/tokens/", "/compare/", "/compare/perplexity/",
-    "/compare/human-likeness/", "/deleted/",
+    "/compare/human-likeness/", "/deleted/", "/plan/",
 )  # fmt: skip
 EMPTY_OF_STUDY = (
     "", "report/", "monitor/", "participants/", "payments/", "dialogues/", "imports/", "rehearsal/",

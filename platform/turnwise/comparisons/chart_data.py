@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 from chatbots.meena.sweep import Panels, chart_size
 from turnwise.charts.layout import LINE, WIDE, Viewport, legend_lines, letter, shorten, square_height
 from turnwise.charts.marks import Plot, between, format_score, labels, mark, plain_words, scatter
+from turnwise.comparisons.plan_chart import describe_plan, plan_plot
 
 # More of the study's own names would fill the chart; the table has them all.
 MOST_NAMES = 16
@@ -153,6 +154,7 @@ CHART_DESCRIPTIONS: Mapping[str, ChartDescription] = {
         _describe_relation,
     ),
     "sweep": ChartDescription(_sweep_size, _describe_sweep),
+    "plan": ChartDescription(lambda data, viewport: (viewport.width, 3.4), describe_plan),
 }
 
 
@@ -294,4 +296,5 @@ _KINDS: Mapping[str, Callable[[Data, Links], dict[str, Any]]] = {
     "over-time": _over_time,
     "relation": _relation,
     "sweep": _sweep,
+    "plan": plan_plot,
 }

@@ -34,6 +34,7 @@ from turnwise.comparisons.chart_data import (
     sweep_panels,
     table_lines,
 )
+from turnwise.comparisons.plan_drawing import draw_plan
 
 Score: TypeAlias = tuple[Any, str]
 """Index or key of a score in a row's cells, and its title."""
@@ -247,4 +248,5 @@ DRAWN: Mapping[str, Draw] = {
     "over-time": _over_time,
     "relation": relation,
     "sweep": _sweep,
+    "plan": draw_plan,
 }

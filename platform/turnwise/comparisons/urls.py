@@ -1,9 +1,11 @@
 from django.urls import path, re_path
 
-from turnwise.comparisons import bot_views, sweep_views, views
+from turnwise.comparisons import bot_views, planner_views, sweep_views, views
 
 app_name = "comparisons"
 urlpatterns = [
+    path("plan/", planner_views.planner, name="plan"),
+    re_path(r"^plan/plan\.(?P<ending>svg|pdf)$", planner_views.plan_chart, name="plan_chart"),
     path("compare/", views.side_by_side, name="compare"),
     path("compare/studies.csv", views.side_by_side_csv, name="compare_csv"),
     path("compare/perplexity/", views.relation, {"page": "perplexity"}, name="perplexity"),

@@ -257,6 +257,7 @@ HELP = {
     "bots": "bots",
     "comparisons": "comparisons",
     "comparisons:judge_sweep": "meena",
+    "comparisons:plan": "statistics",
     "comparisons:sweep": "meena",
     "comparisons:sweeps": "meena",
     "contexts": "static-evaluation",

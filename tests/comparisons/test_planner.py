@@ -1,0 +1,57 @@
+"""The planner's page: a plan from typed variances and from an earlier study, and refusals in words."""
+
+import pytest
+from django.test import Client
+
+from tests.comparisons.conftest import BOTH, NO, SENSIBLE, talk
+from tests.conftest import MakeStudy
+from turnwise.accounts.models import User
+from turnwise.comparisons.planner import study_components
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TYPED = {
+    "kind": "conversations", "difference": "5", "power": "80", "systems": "2", "per_worker": "1",
+    "allocation": "random", "raters": "1", "study": "", "deviation": "20", "worker": "0",
+    "worker_by_system": "0", "context": "0", "correlation": "", "judged_only": "0", "minutes": "10",
+    "pay": "12",
+}  # fmt: skip
+
+
+def test_the_planner_plans_shows_a_curve_and_refuses_in_words(client: Client, rex: User) -> None:
+    assert client.get("/plan/").status_code == 302
+    client.force_login(rex)
+    page = client.get("/plan/", TYPED)
+
+    # Cohen: (z(.975) + z(.8))² · 2 · (20 / 5)² is 251.2; the t needs one more.
+    assert page.context["plan"].needed.units == 253
+    assert page.context["plan"].needed.cost == pytest.approx(506 * 2)
+    assert b'alt="Chart of the smallest difference told with 80' in page.content
+    assert b"<svg" in client.get("/plan/plan.svg", TYPED).content
+    for change, words in (
+        ({"deviation": ""}, "A plan needs variance"),
+        ({"difference": "0"}, "must be above 0"),
+        ({"power": "100"}, "must lie between 0 and 1"),
+        ({"worker": "70", "worker_by_system": "60"}, "parts of one variance"),
+        ({"per_worker": "0"}, "must be 1 or more"),
+    ):
+        refused = client.get("/plan/", TYPED | change)
+        assert refused.status_code == 422
+        assert words in refused.content.decode()
+        assert client.get("/plan/plan.svg", TYPED | change).status_code == 404
+
+
+def test_an_earlier_study_gives_its_variances(client: Client, rex: User, make_study: MakeStudy) -> None:
+    study = make_study({"ann": 9, "bob": 9}, title="Earlier", min_turns=2, max_turns=8)
+    for labels in ([BOTH, BOTH], [SENSIBLE, NO], [BOTH, SENSIBLE], [NO, NO]):
+        talk(study, {"ann": labels, "bob": labels})
+    client.force_login(rex)
+    page = client.get("/plan/", TYPED | {"study": study.pk, "deviation": ""})
+
+    variances, scale = study_components(study)
+    assert scale == 100
+    assert variances.rest == variances.total > 0  # every worker has one conversation
+    assert page.context["plan"].needed.power >= 0.8
+    of_pairs = client.get("/plan/", TYPED | {"study": study.pk, "kind": "pairs"})
+    assert "Type 50 as deviation" in of_pairs.content.decode()
+    assert client.get("/plan/", TYPED | {"study": "999999"}).status_code == 422
