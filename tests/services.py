@@ -5,6 +5,7 @@ A plugin of its own, named by `-p` in pyproject.toml: conftest.py would come too
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -17,6 +18,11 @@ from turnwise.project.supervision.embedded import PostgreSQL, Redis
 # Processes run the tests on every core: threads of PyTorch, which wait for each other by turning, would take
 # ten times as long as one alone.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Tests start hundreds of processes. Each would compile all modules again, a third of its start, if the
+# environment forbids Python to store what it compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 _stops: list[Callable[[], None]] = []
 

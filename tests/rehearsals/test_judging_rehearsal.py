@@ -129,28 +129,22 @@ def test_readers_of_two_languages_find_their_items(
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_a_worker_who_finds_nothing_to_judge_does_not_stop_the_rehearsal(queue: Study) -> None:
-    rehearsal = make_rehearsal(queue, 9)
-    Slot.objects.filter(study=rehearsal).update(leased_until=timezone.now() + timedelta(hours=9))
+def test_workers_who_find_nothing_or_lose_items_continue_and_nothing_counts_twice(queue: Study) -> None:
+    taken = make_rehearsal(queue, 9)
+    Slot.objects.filter(study=taken).update(leased_until=timezone.now() + timedelta(hours=9))
     plan = Plan(question_set("ssa"), ["Alpha"], alone=False)
-
-    with served() as server:
-        late = Rater(0, Kind.CAREFUL, server, rehearsal.get_entry_url(), plan=plan, language="en")
-        work = asyncio.run(late.work())
-
-    assert (work.work_id, work.labels) == ("", {})
-
-
-@pytest.mark.usefixtures("_same_database")
-def test_a_worker_who_loses_items_to_faster_ones_continues_and_nothing_counts_twice(queue: Study) -> None:
-    rehearsal = make_rehearsal(queue, 40)
-    # Leases that are over at once: everybody takes the items away that others have before them.
-    JudgingPlan.objects.filter(study=rehearsal).update(lease_seconds=0)
     said: list[str] = []
 
     with served() as server:
+        late = Rater(0, Kind.CAREFUL, server, taken.get_entry_url(), plan=plan, language="en")
+        work = asyncio.run(late.work())
+
+        rehearsal = make_rehearsal(queue, 40)
+        # Leases that are over at once: everybody takes the items away that others have before them.
+        JudgingPlan.objects.filter(study=rehearsal).update(lease_seconds=0)
         outcome = run(rehearsal, server=server, workers=40, at_once=10, say=said.append)
 
+    assert (work.work_id, work.labels) == ("", {})
     assert max(raters_of_items(rehearsal)) <= 5
     counts = [
         each for each in outcome.findings if "the workers judged" in each.words or "rests" in each.words
