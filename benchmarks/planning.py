@@ -85,7 +85,7 @@ def _allocated(design: Design, labels: int, workers: int, draw: Generator) -> tu
             return (worker % 2).astype(np.int64), worker
 
 
-def told(planned: Planned, contexts: int, gap: float, studies: int, draw: Generator) -> float:
+def share_detected(planned: Planned, contexts: int, gap: float, studies: int, draw: Generator) -> float:
     """Share of simulated studies whose test excludes 0 on the right side (either side if equal)."""
     number = 0
     for _ in range(studies):
@@ -98,13 +98,13 @@ def told(planned: Planned, contexts: int, gap: float, studies: int, draw: Genera
 def simulated(planned: Planned, studies: int, draw: Generator) -> dict[str, float | int | str]:
     """Plan a design, and simulate its power and its false alarms."""
     contexts = units_needed(DIFFERENCE, planned.components, planned.design, power=POWER)
-    power = told(planned, contexts, DIFFERENCE, studies, draw)
+    power = share_detected(planned, contexts, DIFFERENCE, studies, draw)
     return {
         "design": planned.name,
         "planned": contexts,
         "workers": planned.design.workers(contexts),
         "power": power,
-        "false_alarms": told(planned, contexts, 0.0, studies, draw),
+        "false_alarms": share_detected(planned, contexts, 0.0, studies, draw),
         "standard_error_of_power": math.sqrt(power * (1 - power) / studies),
     }
 

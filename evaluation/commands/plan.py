@@ -1,4 +1,4 @@
-"""Command `python -m evaluation plan`: the size of a study for the smallest difference to be told."""
+"""Command `python -m evaluation plan`: the size of a study for the smallest difference to detect."""
 
 import argparse
 from dataclasses import asdict
@@ -71,13 +71,13 @@ def add_parser(commands: Any) -> None:
     Args:
         commands: what `ArgumentParser.add_subparsers` returns.
     """
-    about = "Conversations or items, workers, hours and money for the smallest difference to be told."
+    about = "Conversations or items, workers, hours and money for the smallest difference to detect."
     command = commands.add_parser("plan", help=about, description=about)
     add = command.add_argument
     add("--kind", choices=KINDS, default="conversations", help="default: conversations")
-    add("--difference", type=float, required=True, help="smallest difference to tell, in points")
+    add("--difference", type=float, required=True, help="smallest difference to detect, in points")
     add("--most", type=float, default=100.0, help="largest possible difference, in points; default: 100")
-    add("--power", type=float, default=0.8, help="probability to tell it; default: 0.8")
+    add("--power", type=float, default=0.8, help="probability to detect it; default: 0.8")
     add("--confidence", type=float, default=0.95, help="level of the intervals; default: 0.95")
     add("--systems", type=int, default=2, help="number of systems; default: 2")
     add("--per-worker", type=int, default=1, help="conversations or judgments of each worker; default: 1")

@@ -1,4 +1,4 @@
-"""Plan of a study: conversations or items, workers, hours and money for the smallest difference it tells."""
+"""Plan of a study: items, workers, hours and money for the smallest difference that it detects."""
 
 import math
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ class Wanted:
     """What a plan is for.
 
     Attributes:
-        difference: smallest difference to tell, in points of the score.
+        difference: smallest difference to detect, in points of the score.
         most: largest possible difference, in points; 100 for a share in percent.
-        power: probability to tell it, in (0, 1).
+        power: probability to detect it, in (0, 1).
         level: nominal coverage of the interval of all pairs together, in (0, 1).
         minutes: working time of one label, or of one conversation.
         pay: pay of a worker for an hour; 0: unpaid.
@@ -51,7 +51,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Size of a study with its effort, and the smallest difference it tells.
+    """Size of a study with its effort, and the smallest difference that it detects.
 
     Attributes:
         units: conversations or contexts of each system; pairs, if a label is a preference.
@@ -59,8 +59,8 @@ class Effort:
         workers: number of workers.
         hours: working time of all workers.
         cost: pay of all workers.
-        power: probability to tell the wanted difference.
-        told: smallest difference told with the wanted power, in points; None if none is.
+        power: probability to detect the wanted difference.
+        detectable: smallest difference detected with the wanted power, in points; None if none is.
     """
 
     units: int
@@ -69,7 +69,7 @@ class Effort:
     hours: float
     cost: float
     power: float
-    told: float | None
+    detectable: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class StudyPlan:
 
 
 def study_plan(wanted: Wanted, components: Components, design: Design) -> StudyPlan:
-    """Plan a study that tells a difference of every two systems.
+    """Plan a study that detects a difference of every two systems.
 
     Args:
         wanted: difference and power.
@@ -132,7 +132,9 @@ def _units(wanted: Wanted, components: Components, design: Design, level: float)
 def _effort(units: int, wanted: Wanted, components: Components, design: Design) -> Effort:
     """Effort of a study of this size; whole workers, so the last may have less to do."""
     level = _level(wanted, design)
-    told = smallest_difference(units, components, design, most=wanted.most, power=wanted.power, level=level)
+    smallest = smallest_difference(
+        units, components, design, most=wanted.most, power=wanted.power, level=level
+    )
     # Every two systems have their own pairs if a label is a preference.
     several = math.comb(design.systems, 2) if design.allocation is Allocation.PREFERENCE else design.systems
     labels = units * design.per_context * several
@@ -144,5 +146,5 @@ def _effort(units: int, wanted: Wanted, components: Components, design: Design) 
         hours,
         hours * wanted.pay,
         power_at(units, wanted.difference, components, design, level=level),
-        None if isinstance(told, Undefined) else told,
+        None if isinstance(smallest, Undefined) else smallest,
     )

@@ -26,7 +26,7 @@ def test_the_planner_plans_shows_a_curve_and_refuses_in_words(client: Client, re
     # Cohen: (z(.975) + z(.8))² · 2 · (20 / 5)² is 251.2; the t needs one more.
     assert page.context["plan"].needed.units == 253
     assert page.context["plan"].needed.cost == pytest.approx(506 * 2)
-    assert b'alt="Chart of the smallest difference told with 80' in page.content
+    assert b'alt="Chart of the smallest detectable difference with 80' in page.content
     assert b"<svg" in client.get("/plan/plan.svg", TYPED).content
     for change, words in (
         ({"deviation": ""}, "A plan needs variance"),

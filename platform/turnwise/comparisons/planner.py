@@ -34,7 +34,7 @@ class StudyField(forms.ModelChoiceField):  # type: ignore[type-arg]
 
 
 class PlannerForm(forms.Form):
-    """What a study shall tell, what each worker does, and how scores vary."""
+    """Smallest difference that matters, what each worker does, and how scores vary."""
 
     kind = forms.ChoiceField(
         label=_("Kind of study"),
@@ -50,7 +50,7 @@ class PlannerForm(forms.Form):
         help_text=_("In points: 5 of a share in percent, or 0.3 of a scale. Of pairs: above 50 %."),
     )
     power = forms.FloatField(
-        label=_("Power in percent"), initial=80, help_text=_("How often a study of this size shall tell it.")
+        label=_("Power in percent"), initial=80, help_text=_("How often a study of this size detects it.")
     )
     systems = forms.IntegerField(label=_("Number of bots or systems"), initial=2, max_value=50)
     per_worker = forms.IntegerField(
@@ -115,50 +115,56 @@ class PlannerForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Compute the `plan` if all fields are valid."""
-        told = self.cleaned_data
+        values = self.cleaned_data
         if self.errors:
-            return told
+            return values
         try:
             self.variances, most = self._variances()
             self.plan = study_plan(
                 Wanted(
-                    told["difference"], most, told["power"] / 100, minutes=told["minutes"], pay=told["pay"]
+                    values["difference"],
+                    most,
+                    values["power"] / 100,
+                    minutes=values["minutes"],
+                    pay=values["pay"],
                 ),
                 self.variances,
                 self._design(),
             )
         except ValueError as error:
             raise ValidationError(str(error)) from None
-        return told
+        return values
 
     def _design(self) -> Design:
-        told = self.cleaned_data
-        kind = told["kind"]
+        values = self.cleaned_data
+        kind = values["kind"]
         return Design(
-            per_worker=told["per_worker"],
-            per_context=1 if kind == "conversations" else told["raters"],
-            systems=told["systems"],
-            allocation=Allocation.PREFERENCE if kind == "pairs" else Allocation(told["allocation"]),
+            per_worker=values["per_worker"],
+            per_context=1 if kind == "conversations" else values["raters"],
+            systems=values["systems"],
+            allocation=Allocation.PREFERENCE if kind == "pairs" else Allocation(values["allocation"]),
             shares_contexts=kind == "judging",
-            correlation=told["correlation"] or 0.0,
-            judged_only=told["judged_only"] or 0.0,
+            correlation=values["correlation"] or 0.0,
+            judged_only=values["judged_only"] or 0.0,
         )
 
     def _variances(self) -> tuple[Components, float]:
         """Variances in squared points, and the largest possible difference."""
-        told = self.cleaned_data
-        if told["study"] and told["kind"] == "pairs":
+        values = self.cleaned_data
+        if values["study"] and values["kind"] == "pairs":
             raise ValueError(
                 _t("Scores of an earlier study do not show how choices vary. Type 50 as deviation.")
             )
-        if told["study"]:
-            return study_components(told["study"])
-        if told["deviation"] is None:
+        if values["study"]:
+            return study_components(values["study"])
+        if values["deviation"] is None:
             raise ValueError(
                 _t("A plan needs variance. Choose an earlier study, or type the standard deviation.")
             )
-        shares = {name: (told[name] or 0.0) / 100 for name in ("worker", "worker_by_system", "context")}
-        return Components.from_shares(told["deviation"], **shares), 50.0 if told["kind"] == "pairs" else 100.0
+        shares = {name: (values[name] or 0.0) / 100 for name in ("worker", "worker_by_system", "context")}
+        return Components.from_shares(values["deviation"], **shares), 50.0 if values[
+            "kind"
+        ] == "pairs" else 100.0
 
 
 def study_components(study: Study) -> tuple[Components, float]:

@@ -13,7 +13,6 @@ from uuid import UUID
 from channels.consumer import get_handler_name
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
-from channels.layers import get_channel_layer
 from django.http.cookie import parse_cookie
 from django.utils import timezone, translation
 from typing_extensions import override
@@ -25,6 +24,7 @@ from turnwise.crowd.running import limits
 from turnwise.crowd.running.worker_status import NO_STATUS, WorkerStatus, watch, worker_statuses
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RateLimit, RefusedError, as_json, field, parse_frame
+from turnwise.live.layer import process_layer
 from turnwise.live.message_loop import dispatch_messages
 
 # Faster than any person types or labels. Frames above this rate end the connection.
@@ -87,7 +87,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Process the messages of this socket until it is closed, as Channels' consumers do."""
         self.scope, self.base_send = scope, send
-        self.channel_layer = get_channel_layer()
+        self.channel_layer = process_layer()
         self.channel_name = await self.channel_layer.new_channel()
         from_other_processes = partial(self.channel_layer.receive, self.channel_name)
         try:
