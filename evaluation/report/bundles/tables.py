@@ -170,6 +170,17 @@ CONVERSATION_REPLIES = Table(
 )
 """Older bundles have no such table."""
 
+ITEM_PICTURES = Table(
+    "item_pictures",
+    "One row per picture that workers saw in the conversations that they judge, whole, as turns or in pairs, "
+    "each once, in the order of the conversations and of their turns.",
+    (
+        DIALOGUE,
+        TURN,
+        Column("picture", Kind.TEXT, "file of the picture in `pictures/`; `erased` if it was erased"),
+    ),
+)
+
 ITEM_MATERIALS = Table(
     "item_materials",
     "One row per text that workers had beside an item: of those who talked, in the order of the items, of "
@@ -218,6 +229,7 @@ __all__ = [
     "FAULTS",
     "ITEMS",
     "ITEM_MATERIALS",
+    "ITEM_PICTURES",
     "MATERIALS",
     "MEASURES",
     "PAIRS",
@@ -235,12 +247,12 @@ __all__ = [
 
 def pair_tables(sets: Sequence[QuestionSet]) -> tuple[Table, ...]:
     """All tables of a study in which these question sets were answered about pairs."""
-    return PAIRS, pair_judgments_table(sets), CONVERSATION_REPLIES, ITEM_MATERIALS, WORKERS
+    return PAIRS, pair_judgments_table(sets), CONVERSATION_REPLIES, ITEM_MATERIALS, ITEM_PICTURES, WORKERS
 
 
 def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table, ...]:
     """All tables of a study in which these question sets were answered, by judging or by talking."""
     if judging:
-        return ITEMS, judgments_table(sets), CONVERSATION_REPLIES, ITEM_MATERIALS, WORKERS
+        return ITEMS, judgments_table(sets), CONVERSATION_REPLIES, ITEM_MATERIALS, ITEM_PICTURES, WORKERS
     measured = (EXCHANGES,) if any(Subject.DIALOGUE in each.subjects for each in sets) else ()
     return CONVERSATIONS, TURNS, REPLY_VERSIONS, labels_table(sets), *measured, MATERIALS, FAULTS, WORKERS

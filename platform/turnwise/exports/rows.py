@@ -16,6 +16,7 @@ from evaluation.report.bundles.tables import (
     CONVERSATIONS,
     FAULTS,
     ITEM_MATERIALS,
+    ITEM_PICTURES,
     ITEMS,
     MATERIALS,
     PAIRS,
@@ -28,6 +29,7 @@ from evaluation.texts.personal_data import Redactor
 from turnwise.audits import verdicts
 from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.bots.generation import columns_of
+from turnwise.exports.bundle_pictures import ITEM_PICTURE_ROWS
 from turnwise.exports.picture_columns import picture_file
 from turnwise.exports.version_columns import EVERY_VERSION, VERSIONS, versions_join
 from turnwise.judging.conversation_replies import CONVERSATION_REPLY_ROWS
@@ -165,6 +167,7 @@ SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), ask.n
  ORDER BY l.id
 """,
     CONVERSATION_REPLIES.name: CONVERSATION_REPLY_ROWS,
+    ITEM_PICTURES.name: ITEM_PICTURE_ROWS,
     "questionnaires": descriptions.STATEMENT,
     MATERIALS.name: """
 SELECT d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, ''), nullif(m.text, ''),
