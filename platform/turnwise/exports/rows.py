@@ -29,8 +29,7 @@ from evaluation.texts.personal_data import Redactor
 from turnwise.audits import verdicts
 from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.bots.generation import columns_of
-from turnwise.exports.bundle_pictures import ITEM_PICTURE_ROWS
-from turnwise.exports.picture_columns import picture_file
+from turnwise.exports.picture_columns import ITEM_PICTURE_ROWS, picture_file
 from turnwise.exports.version_columns import EVERY_VERSION, VERSIONS, versions_join
 from turnwise.judging.conversation_replies import CONVERSATION_REPLY_ROWS
 from turnwise.judging.queries import items_of
