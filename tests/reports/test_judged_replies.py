@@ -221,9 +221,9 @@ def talks(make_study: MakeStudy) -> Study:
     for number in range(4):
         talked(study, [(True, True)], text=f"Number {number}")
     ann = Turn.objects.filter(dialogue__study=study, bot_version__bot__name="ann")
-    give(ann, BotVersion.objects.get(bot__name="ann"), usage=USAGE, first_seconds=0.25)
-    first = ann.order_by("pk")[0]
-    give(ann.filter(pk=first.pk), first.bot_version, outcome="refused", latency_ms=1500)
+    version = BotVersion.objects.get(bot__name="ann")
+    give(ann, version, usage=USAGE, first_seconds=0.25)
+    give(ann.filter(pk=ann.order_by("pk")[0].pk), version, outcome="refused", latency_ms=1500)
     prices = {"prompt": "2.5", "cached": "1.25", "completion": "10", "currency": "USD"}
     BotPrice.objects.create(bot=Bot.objects.get(name="ann"), valid_from=date(2020, 1, 1), **prices)
     return study
