@@ -1,6 +1,6 @@
 """People at the labelling queue."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -47,7 +47,7 @@ def item_of(key: str) -> Item:
     return Item.objects.get(key=key)
 
 
-def judge(study: Study, answer: Callable[[Item], dict[str, bool]]) -> None:
+def judge(study: Study, answer: Callable[[Item], Mapping[str, object]]) -> None:
     """One more rater answers so about every item."""
     desk = begin(study)
     while shown := judging.state(desk)["items"]:

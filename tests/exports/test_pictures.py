@@ -29,6 +29,7 @@ from turnwise.judging.queue import services as judging
 from turnwise.privacy.erasure import erase_ids
 from turnwise.privacy.stored_data import stored_data_of
 from turnwise.privacy.withdrawal import withdraw
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,6 +106,29 @@ def test_the_files_of_labels_name_the_picture_of_the_message_before(study: Study
 
     assert [row["picture"] for row in rows] == [f"pictures/{stored.sha256}.jpg", ""]
     assert [line["picture"] for line in lines] == [f"pictures/{stored.sha256}.jpg", None]
+
+
+@pytest.mark.parametrize("is_whole", [False, True], ids=["turns", "conversations"])
+def test_the_bundle_of_readers_has_the_pictures_that_they_saw(
+    dialogue: Dialogue, make_queue: MakeQueue, tmp_path: Path, *, is_whole: bool
+) -> None:
+    stored, erased = sent(dialogue), sent(dialogue, 3, kind="PNG")
+    erased.delete()
+    asks = [AskSpec("likert", About.DIALOGUE)] if is_whole else []
+    readers: Study = make_queue(asks=asks)
+    (subjects.add_dialogues if is_whole else subjects.add_turns)(readers, dialogue.study, language="en")
+    call_command("bundle", str(readers.pk), output=tmp_path / "bundle.zip")
+
+    with zipfile.ZipFile(tmp_path / "bundle.zip") as bundle:
+        rows = [json.loads(line) for line in bundle.read("data/item_pictures.jsonl").splitlines()]
+        files = {name: bundle.read(name) for name in bundle.namelist() if name.startswith("pictures/")}
+
+    name = f"pictures/{stored.sha256}.jpg"
+    assert [(row["dialogue"], row["turn"], row["picture"]) for row in rows] == [
+        (str(dialogue.public_id), 1, name),
+        (str(dialogue.public_id), 3, "erased"),
+    ]
+    assert files == {name: bytes(stored.content)}
 
 
 def test_raters_see_them_beside_what_they_judge(dialogue: Dialogue, make_queue: MakeQueue) -> None:

@@ -14,15 +14,20 @@ from django.core.management import call_command
 
 from evaluation.report.bundles.recomputation import recompute
 from evaluation.report.bundles.tables import LATER_COLUMNS
-from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun
+from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy
 from tests.desks import begin, judge
-from tests.planted import SignIn, computed
+from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotPrice, BotVersion
 from turnwise.bots.services import register_bot, version_of
+from turnwise.dialogues.models import Turn
 from turnwise.judging.items import subjects
+from turnwise.judging.items.pairs import PairSource
+from turnwise.judging.items.pairs import add as add_pairs
 from turnwise.judging.queue import services as judging
+from turnwise.questions.question_sets import question_set
 from turnwise.responses.models import Response
+from turnwise.studies.asks import About, AskSpec
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -204,3 +209,67 @@ def test_the_page_of_a_report_of_pairs_has_the_outcomes(pairs: Study, rex: User,
 
     assert "How replies ended" in page
     assert '<td data-label="Refused"><strong>50.0</strong>' in page
+
+
+# --- whole conversations, alone and in pairs --------------------------------------------------------
+
+
+@pytest.fixture
+def talks(make_study: MakeStudy) -> Study:
+    """Two finished conversations with each of two bots; Ann refused once, and her replies have a price."""
+    study: Study = make_study({"ann": 100, "bob": 100}, min_turns=2, max_turns=8)
+    for number in range(4):
+        talked(study, [(True, True)], text=f"Number {number}")
+    ann = Turn.objects.filter(dialogue__study=study, bot_version__bot__name="ann")
+    version = BotVersion.objects.get(bot__name="ann")
+    give(ann, version, usage=USAGE, first_seconds=0.25)
+    give(ann.filter(pk=ann.order_by("pk")[0].pk), version, outcome="refused", latency_ms=1500)
+    prices = {"prompt": "2.5", "cached": "1.25", "completion": "10", "currency": "USD"}
+    BotPrice.objects.create(bot=Bot.objects.get(name="ann"), valid_from=date(2020, 1, 1), **prices)
+    return study
+
+
+def compared(talks: Study, make_pairs: MakePairs) -> Study:
+    study: Study = make_pairs(raters=1)
+    add_pairs(study, PairSource.of_conversations([talks], language="en"))
+    desk = begin(study)
+    while items := judging.state(desk)["items"]:
+        judging.judge(desk, key=UUID(items[0]["key"]), answers={"better": "first"})
+    return study
+
+
+def judged_whole(talks: Study, make_queue: MakeQueue) -> Study:
+    study: Study = make_queue(raters=1, question_set="likert", asks=[AskSpec("likert", About.DIALOGUE)])
+    subjects.add_dialogues(study, talks, language="en")
+    keys = [question.key for question in question_set("likert").questions if question.choices]
+    judge(study, lambda item: dict.fromkeys(keys, 4))
+    return study
+
+
+@pytest.mark.parametrize("kind", ["pairs", "items"])
+def test_replies_in_judged_conversations_are_counted_and_recomputed(
+    kind: str, talks: Study, make_pairs: MakePairs, make_queue: MakeQueue, tmp_path: Path
+) -> None:
+    study = compared(talks, make_pairs) if kind == "pairs" else judged_whole(talks, make_queue)
+    study.refresh_from_db()
+    result = computed(study).result
+    assert result
+    ann, bob = result["replies"]
+
+    replies = Turn.objects.filter(dialogue__study=talks, bot_version__bot__name="ann").count()
+    assert (ann["bot"], outcomes(ann)) == ("Ann", {"complete": replies - 1, "refused": 1})
+    assert ann["seconds"]["first"]["replies"] == replies - 1
+    assert ann["cost"]["amounts"][0]["amount"] == pytest.approx((replies - 1) * COST)
+    assert (bob["bot"], bob["cost"]) == ("Bob", None)
+
+    path, older = bundled(study, tmp_path), tmp_path / "older.zip"
+    found = recompute(path)
+    assert (found.report["replies"], found.differences) == (result["replies"], [])
+
+    with zipfile.ZipFile(path) as new, zipfile.ZipFile(older, "w") as old:
+        for name in new.namelist():
+            if "conversation_replies" not in name:
+                old.writestr(name, new.read(name))
+    of_before = recompute(older)
+    assert "replies" not in of_before.report
+    assert of_before.differences == []

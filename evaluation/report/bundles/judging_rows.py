@@ -31,6 +31,7 @@ def judged_items(
     judgments: Iterable[Row],
     design: Design,
     lines: Sequence[int],
+    in_conversations: Iterable[Row] = (),
 ) -> JudgedItems:
     """Build the input of `judging_figures`.
 
@@ -41,6 +42,7 @@ def judged_items(
         judgments: rows of the table `judgments`, in its order.
         design: protocol and asks of the study.
         lines: lines of these judgments in the table.
+        in_conversations: rows of the table `conversation_replies`; older bundles have none.
 
     Raises:
         ValueError: a judgment of an unknown item; names both.
@@ -62,6 +64,7 @@ def judged_items(
     for item in judged_once:
         facts = facts_of(item, item.get("given_at"), bot=item.get("bot") or "")
         replies.setdefault(item["system"], []).append(facts)
+    _add_replies(replies, in_conversations, _whole_conversations(of))
     return JudgedItems(
         judged=judged,
         repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
@@ -174,6 +177,7 @@ def judged_pairs(
     judgments: Iterable[Row],
     design: Design,
     lines: Sequence[int],
+    in_conversations: Iterable[Row] = (),
 ) -> JudgedPairs:
     """Build the input of `pair_figures`.
 
@@ -184,6 +188,7 @@ def judged_pairs(
         judgments: rows of the table `pair_judgments`, in its order.
         design: protocol and asks of the study.
         lines: lines of these judgments in the table.
+        in_conversations: rows of the table `conversation_replies`; older bundles have none.
 
     Raises:
         ValueError: a judgment of an unknown pair; names both.
@@ -203,6 +208,8 @@ def judged_pairs(
         systems=[first for first, _ in sides],
         latencies=[math.nan] * len(rows),
     )
+    replies = _replies_in_pairs(of)
+    _add_replies(replies, in_conversations, _conversations_in_pairs(of))
     return JudgedPairs(
         judged=judged,
         other=np.array([second for _, second in sides], dtype=object),
@@ -216,7 +223,7 @@ def judged_pairs(
         words=side_word_counts(texts, [pair["item"] for pair in of], [row["sides_swapped"] for row in rows]),
         design=design,
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
-        replies=_replies_in_pairs(of),
+        replies=replies,
         prices=judged_prices_of(about),
     )
 
@@ -234,6 +241,35 @@ def _replies_in_pairs(judged: Iterable[Row]) -> dict[str, list[ReplyFacts]]:
         facts = facts_of(response, response["given_at"], bot=response["bot"] or "")
         replies.setdefault(system, []).append(facts)
     return replies
+
+
+def _whole_conversations(judged: Iterable[Row]) -> dict[str, str]:
+    """The systems of the whole conversations among these items, by public id."""
+    return {
+        row["name"]: row["system"]
+        for row in judged
+        if row.get("turn") is None and row.get("context_turns") is None
+    }
+
+
+def _conversations_in_pairs(judged: Iterable[Row]) -> dict[str, str]:
+    """The systems of the conversations in these pairs, by public id."""
+    return {
+        pair[f"{side}_dialogue"]: pair[f"{side}_system"]
+        for pair in judged
+        for side in ("first", "second")
+        if pair.get(f"{side}_dialogue")
+    }
+
+
+def _add_replies(
+    replies: dict[str, list[ReplyFacts]], in_conversations: Iterable[Row], systems: Mapping[str, str]
+) -> None:
+    """Add facts about the replies in judged conversations; `systems` has the system of each by public id."""
+    for row in in_conversations:
+        if row["dialogue"] in systems:
+            facts = facts_of(row, row["given_at"], bot=row["bot"])
+            replies.setdefault(systems[row["dialogue"]], []).append(facts)
 
 
 def side_word_counts(

@@ -26,6 +26,7 @@ from evaluation.report.bundles.self_descriptions import Questionnaire, audit_fig
 from evaluation.report.bundles.study_rows import read_study_data, with_question_keys
 from evaluation.report.bundles.tables import (
     AUDITS,
+    CONVERSATION_REPLIES,
     CONVERSATIONS,
     ITEMS,
     MEASURES,
@@ -279,10 +280,10 @@ def _ask_rows(bundle: BundleFiles, about: Row, of_items: Table, judgments: Table
 
 
 def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
-    design = design_of(bundle, about)
+    design, replies = design_of(bundle, about), _in_conversations(bundle)
     for of in _ask_rows(bundle, about, ITEMS, judgments_table):
         with lines_named(f"{bundle.path}, data/judgments.jsonl", of.lines):
-            judged = judged_items(about, of.questions, of.items, of.given, design, of.lines)
+            judged = judged_items(about, of.questions, of.items, of.given, design, of.lines, replies)
             check_labels(of.questions, judged.judged, judged.occasion)
         yield AskOfItems(of.ask["about"], of.ask["required"], of.questions, judged)
 
@@ -305,12 +306,17 @@ def _assisted(bundle: BundleFiles, about: Row) -> dict[str, Any]:
 
 
 def _compared(bundle: BundleFiles, about: Row) -> Iterator[AskOfPairs]:
-    design = design_of(bundle, about)
+    design, replies = design_of(bundle, about), _in_conversations(bundle)
     for of in _ask_rows(bundle, about, PAIRS, pair_judgments_table):
         with lines_named(f"{bundle.path}, data/pair_judgments.jsonl", of.lines):
-            judged = judged_pairs(about, of.questions, of.items, of.given, design, of.lines)
+            judged = judged_pairs(about, of.questions, of.items, of.given, design, of.lines, replies)
             check_labels(of.questions, judged.judged)
         yield AskOfPairs(of.questions, judged)
+
+
+def _in_conversations(bundle: BundleFiles) -> list[Row]:
+    """Replies in judged conversations; none for older bundles."""
+    return list(bundle.rows(CONVERSATION_REPLIES)) if bundle.has(CONVERSATION_REPLIES) else []
 
 
 def _audits(bundle: BundleFiles) -> dict[str, Any]:

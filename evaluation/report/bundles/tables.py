@@ -4,7 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluation.questions import QuestionSet, Subject
-from evaluation.report.bundles.columns import GENERATION, ITEM, LABEL, READ, Column, Kind, Table, answers_to
+from evaluation.report.bundles.columns import (
+    DIALOGUE,
+    GENERATION,
+    ITEM,
+    LABEL,
+    READ,
+    TURN,
+    Column,
+    Kind,
+    Table,
+    answers_to,
+)
 from evaluation.report.bundles.study_tables import (
     AUDITS,
     CONVERSATIONS,
@@ -91,7 +102,9 @@ _OF_RESPONSES = tuple(
 LATER_COLUMNS = {
     CONVERSATIONS.name: frozenset(("scenario",)),
     ITEMS.name: frozenset(("bot", "given_at")),
-    "pairs": frozenset(column.name for column in _OF_RESPONSES),
+    "pairs": frozenset(
+        (*(column.name for column in _OF_RESPONSES), *(f"{side}_dialogue" for side in _SIDES))
+    ),
 }
 """By table, columns that older bundles lack."""
 PAIRS = Table(
@@ -129,6 +142,42 @@ PAIRS = Table(
             for side in _SIDES
         ),
         *_OF_RESPONSES,
+        *(
+            Column(
+                f"{side}_dialogue",
+                Kind.TEXT,
+                f"public id of the conversation of the {side} side; empty for responses",
+            )
+            for side in _SIDES
+        ),
+    ),
+)
+
+CONVERSATION_REPLIES = Table(
+    "conversation_replies",
+    "One row per reply of a bot in the whole conversations that workers judge, alone or in pairs, each once, "
+    "in the order of the conversations and of their turns; its text is in `said_before` or in the pair.",
+    (
+        DIALOGUE,
+        TURN,
+        Column("bot", Kind.TEXT, "name of the bot that gave it"),
+        Column("bot_version", Kind.TEXT, "fingerprint of the bot version"),
+        Column("given_at", Kind.TIME, _GIVEN_AT),
+        Column("latency_ms", Kind.INTEGER, "time from asking the bot to it, in milliseconds"),
+        Column("reply_versions", Kind.INTEGER, "number of replies to the same message, this one included"),
+        *GENERATION,
+    ),
+)
+"""Older bundles have no such table."""
+
+ITEM_PICTURES = Table(
+    "item_pictures",
+    "One row per picture that workers saw in the conversations that they judge, whole, as turns or in pairs, "
+    "each once, in the order of the conversations and of their turns.",
+    (
+        DIALOGUE,
+        TURN,
+        Column("picture", Kind.TEXT, "file of the picture in `pictures/`; `erased` if it was erased"),
     ),
 )
 
@@ -204,10 +253,12 @@ def machine_labels_table(sets: Sequence[QuestionSet]) -> Table:
 __all__ = [
     "AUDITS",
     "CONVERSATIONS",
+    "CONVERSATION_REPLIES",
     "EXCHANGES",
     "FAULTS",
     "ITEMS",
     "ITEM_MATERIALS",
+    "ITEM_PICTURES",
     "MATERIALS",
     "MEASURES",
     "PAIRS",
@@ -226,12 +277,12 @@ __all__ = [
 
 def pair_tables(sets: Sequence[QuestionSet]) -> tuple[Table, ...]:
     """All tables of a study in which these question sets were answered about pairs."""
-    return PAIRS, pair_judgments_table(sets), ITEM_MATERIALS, WORKERS
+    return PAIRS, pair_judgments_table(sets), CONVERSATION_REPLIES, ITEM_MATERIALS, ITEM_PICTURES, WORKERS
 
 
 def tables(sets: Sequence[QuestionSet], *, judging: bool = False) -> tuple[Table, ...]:
     """All tables of a study in which these question sets were answered, by judging or by talking."""
     if judging:
-        return ITEMS, judgments_table(sets), ITEM_MATERIALS, WORKERS
+        return ITEMS, judgments_table(sets), CONVERSATION_REPLIES, ITEM_MATERIALS, ITEM_PICTURES, WORKERS
     measured = (EXCHANGES,) if any(Subject.DIALOGUE in each.subjects for each in sets) else ()
     return CONVERSATIONS, TURNS, REPLY_VERSIONS, labels_table(sets), *measured, MATERIALS, FAULTS, WORKERS

@@ -87,7 +87,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Process the messages of this socket until it is closed, as Channels' consumers do."""
         self.scope, self.base_send = scope, send
-        self.channel_layer = process_layer()
+        self.channel_layer = process_layer()  # type: ignore[assignment]  # Channels' stubs name its base class
         self.channel_name = await self.channel_layer.new_channel()
         from_other_processes = partial(self.channel_layer.receive, self.channel_name)
         try:

@@ -1,5 +1,7 @@
 """SQL of the export columns about pictures of messages."""
 
+from turnwise.judging.queries import items_of
+
 FOLDER = "pictures"
 ERASED = "erased"
 """Value of a picture that was erased."""
@@ -26,3 +28,28 @@ def picture_before(dialogue: str, position: str) -> str:
         f"(SELECT m.id FROM dialogues_turn AS m WHERE m.dialogue_id = {dialogue}"
         f" AND m.position = {position} - 1)"
     )
+
+
+# Of a judged turn, raters see only what was said before it and the turn itself.
+_JUDGED = f"""
+SELECT side.dialogue, max(side.last) AS last
+  FROM ({items_of()}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  LEFT JOIN labels_pair AS pair ON pair.id = item.pair_id
+ CROSS JOIN LATERAL (VALUES (coalesce(i.dialogue_id, item.dialogue_id), coalesce(i.position, 32767)),
+                            (pair.first_dialogue_id, 32767),
+                            (pair.second_dialogue_id, 32767)) AS side (dialogue, last)
+ WHERE side.dialogue IS NOT NULL
+ GROUP BY side.dialogue
+"""
+JUDGED_PICTURES = f"""
+  FROM ({_JUDGED}) AS judged
+  JOIN dialogues_dialogue AS d ON d.id = judged.dialogue
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id AND t.position <= judged.last
+  JOIN dialogues_messagepicture AS sent ON sent.turn_id = t.id
+"""
+"""SQL of the messages with pictures in the conversations that a study judges."""
+ITEM_PICTURE_ROWS = f"""
+SELECT d.public_id::text, t.position, {picture_file("t.id")} {JUDGED_PICTURES} ORDER BY d.id, t.position
+"""
+"""Rows of the table `ITEM_PICTURES` of a bundle."""

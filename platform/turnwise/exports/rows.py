@@ -12,9 +12,11 @@ from evaluation.report.bundles.columns import Table, answered_in
 from evaluation.report.bundles.self_descriptions import UNDECIDED
 from evaluation.report.bundles.tables import (
     AUDITS,
+    CONVERSATION_REPLIES,
     CONVERSATIONS,
     FAULTS,
     ITEM_MATERIALS,
+    ITEM_PICTURES,
     ITEMS,
     MATERIALS,
     PAIRS,
@@ -28,9 +30,10 @@ from evaluation.texts.personal_data import Redactor
 from turnwise.audits import verdicts
 from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.bots.generation import columns_of
-from turnwise.exports.picture_columns import picture_file
+from turnwise.exports.picture_columns import ITEM_PICTURE_ROWS, picture_file
 from turnwise.exports.version_columns import EVERY_VERSION, VERSIONS, versions_join
 from turnwise.judges.queries import REPORTED_RUNS, reported_runs
+from turnwise.judging.conversation_replies import CONVERSATION_REPLY_ROWS
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.rater_session import READING
 from turnwise.privacy.personal_data import answered, redactor_for
@@ -138,7 +141,8 @@ SELECT i.key::text, ask.number, i.first_system, i.second_system, dense_rank() OV
             ELSE jsonb_build_array(s.text) END::text,
        v.fingerprint, w.fingerprint,
        r.id, b.name, r.created_at, r.latency_ms, {columns_of("r.generation", "r.bot_version_id IS NOT NULL")},
-       s.id, o.name, s.created_at, s.latency_ms, {columns_of("s.generation", "s.bot_version_id IS NOT NULL")}
+       s.id, o.name, s.created_at, s.latency_ms, {columns_of("s.generation", "s.bot_version_id IS NOT NULL")},
+       d.public_id::text, e.public_id::text
   FROM ({items_of()}) AS i
   JOIN judging_item AS item ON item.id = i.id
   JOIN studies_ask AS ask ON ask.id = i.ask_id
@@ -147,6 +151,7 @@ SELECT i.key::text, ask.number, i.first_system, i.second_system, dense_rank() OV
   LEFT JOIN responses_response AS s ON s.id = pair.second_response_id
   LEFT JOIN contexts_context AS c ON c.id = r.context_id
   LEFT JOIN dialogues_dialogue AS d ON d.id = pair.first_dialogue_id
+  LEFT JOIN dialogues_dialogue AS e ON e.id = pair.second_dialogue_id
   LEFT JOIN bots_botversion AS v ON v.id = r.bot_version_id
   LEFT JOIN bots_botversion AS w ON w.id = s.bot_version_id
   LEFT JOIN bots_bot AS b ON b.id = v.bot_id
@@ -162,6 +167,8 @@ SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), ask.n
  WHERE s.study_id = %s AND NOT s.is_gold
  ORDER BY l.id
 """,
+    CONVERSATION_REPLIES.name: CONVERSATION_REPLY_ROWS,
+    ITEM_PICTURES.name: ITEM_PICTURE_ROWS,
     "questionnaires": descriptions.STATEMENT,
     "machine_labels": f"""
 WITH given AS (SELECT %s::bigint AS study)

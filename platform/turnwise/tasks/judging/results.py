@@ -18,6 +18,7 @@ from evaluation.texts.personal_data import Redactor
 from evaluation.texts.uninformative_contexts import Contexts
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.batteries.battery_rules import battery_of, report_battery
+from turnwise.judging.conversation_replies import REPLY_COUNT, judged_replies
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import items_of
 from turnwise.judging.reply_prices import judged_prices
@@ -59,6 +60,10 @@ SELECT DISTINCT ON (r.id) side.system, b.name, {UTC_DAY.format("r.created_at")},
   JOIN bots_bot AS b ON b.id = v.bot_id
  WHERE EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
 """
+_REPLIES_IN_CONVERSATIONS = judged_replies(
+    f"b.name, {UTC_DAY.format('t.created_at')}, {REPLY_COUNT}, {facts_columns('t.generation')}, t.latency_ms",
+    ask="%s",
+)
 
 _CONTEXTS = f"""
 SELECT DISTINCT ON (i.cluster) i.cluster, c.key, c.category, cardinality(c.turns), c.consistency,
@@ -149,12 +154,16 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
 
 
 def _replies(statement: str, ask: Ask) -> dict[str, list[ReplyFacts]]:
-    """Facts about each judged reply of a bot, by system."""
+    """Facts about each judged reply of a bot, by system; of whole conversations, about all their replies."""
     replies: dict[str, list[ReplyFacts]] = {}
     with connection.cursor() as cursor:
         cursor.execute(statement, [ask.study_id, ask.pk])
         for system, bot, day, *facts in cursor.fetchall():
             replies.setdefault(system, []).append(facts_from_row(facts, day, bot=bot))
+        cursor.execute(_REPLIES_IN_CONVERSATIONS, [ask.study_id, ask.pk])
+        for system, bot, day, versions, *facts in cursor.fetchall():
+            read = facts_from_row(facts, day, versions=versions, bot=bot)
+            replies.setdefault(system, []).append(read)
     return replies
 
 
