@@ -596,7 +596,7 @@ shutil.copytree(run, run + "-whole")
 shutil.rmtree(run + "/step-0000002")
 trained()
 """
-"""Train in two processes, forget the second step, and train on: all are forked from one that loaded PyTorch."""
+"""Train in two processes, forget step 2, train on: all are forked from one that has loaded PyTorch."""
 
 
 @PROCESSES
