@@ -19,15 +19,15 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 MOST_ACTIONS = 12
 
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+# On a phone: in test_whole_way somebody walks through the same pages by keyboard in a wide window.
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
 class Actions:
-    """What somebody does by mouse or finger, and keyboard, counted: a field that is filled in is one."""
+    """What somebody does by finger and keyboard, counted: a field that is filled in is one."""
 
-    def __init__(self, *, by_touch: bool) -> None:
+    def __init__(self) -> None:
         self.taken = 0
-        self.by_touch = by_touch
 
     async def fill(self, field: Locator, text: str) -> None:
         self.taken += 1
@@ -35,20 +35,17 @@ class Actions:
 
     async def press(self, what: Locator) -> None:
         self.taken += 1
-        await (what.tap() if self.by_touch else what.click())
+        await what.tap()
 
 
 @pytest.mark.usefixtures("_same_database")
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("window", [{}, PHONE], ids=["by mouse", "by touch at 390 px"])
-async def test_a_dozen_actions_from_signing_in_to_the_report_of_a_rehearsal(
-    visit: Visit, rex: User, window: dict[str, Any]
-) -> None:
+async def test_a_dozen_actions_from_signing_in_to_the_report_of_a_rehearsal(visit: Visit, rex: User) -> None:
     for name, title in (("generic", "GenericBot"), ("eliza", "ELIZA")):
         await sync_to_async(register_bot)(name=name, title=title, adapter=name, owner=rex)
     rex.set_password("correct horse")
     await rex.asave()
-    visitor, do = await visit(**window), Actions(by_touch="has_touch" in window)
+    visitor, do = await visit(**PHONE), Actions()
     page = visitor.page
     await visitor.go("/")
 

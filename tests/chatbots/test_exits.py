@@ -13,7 +13,7 @@ SLOW = bool(os.environ.get("TURNWISE_SLOW"))
 LIMIT = 3600 if SLOW else 900  # it takes 30 s, or ten minutes, but nothing here depends on that
 pytestmark = pytest.mark.timeout(LIMIT)
 
-TIMES, MEENAS, ONCE = (20, 20, 20) if SLOW else (4, 1, 1)
+TIMES, MEENAS, ONCE = (20, 20, 20) if SLOW else (2, 1, 1)
 """All run four at a time, as on a busy machine. A command that asks a bot loads PyTorch itself, which takes
 two seconds and may meet the end of the process. The others find it loaded."""
 FEW = ["--configuration", '{{"samples": 2}}']
