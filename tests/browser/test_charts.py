@@ -49,9 +49,7 @@ def meet(one: Any, other: Any) -> bool:
     )
 
 
-async def opened(
-    visit: Visit, study: Study, width: int, *, unfolded: bool = True, **options: Any
-) -> Visitor:
+async def opened(visit: Visit, study: Study, width: int, *, unfolded: bool = True, **options: Any) -> Visitor:
     visitor = await visit(viewport={"width": width, "height": 900}, **options)
     await sign_in(visitor, f"/studies/{study.pk}/report/")
     if unfolded:
@@ -107,7 +105,11 @@ async def test_paper_and_pages_without_scripts_keep_the_charts(
 
     visitor = await opened(visit, compared, 1280, unfolded=False, java_script_enabled=False)
     # The link to a folded section opens it, without a script; the switch at the top chooses the score.
-    await visitor.page.get_by_role("navigation", name="Sections").get_by_role("link", name="Course").press("Enter")
+    await (
+        visitor.page.get_by_role("navigation", name="Sections")
+        .get_by_role("link", name="Course")
+        .press("Enter")
+    )
     await expect(visitor.page.get_by_role("region", name="Conversations and replies")).to_be_in_viewport()
     matrices = visitor.page.locator(".matrix:visible caption strong")
     await expect(matrices).to_have_text(["SSA"])
