@@ -105,12 +105,9 @@ async def test_paper_and_pages_without_scripts_keep_the_charts(
 
     visitor = await opened(visit, compared, 1280, unfolded=False, java_script_enabled=False)
     # The link to a folded section opens it, without a script; the switch at the top chooses the score.
-    await (
-        visitor.page.get_by_role("navigation", name="Sections")
-        .get_by_role("link", name="Course")
-        .press("Enter")
-    )
-    await expect(visitor.page.get_by_role("region", name="Conversations and replies")).to_be_in_viewport()
+    index = visitor.page.get_by_role("navigation", name="Sections")
+    await index.get_by_role("link", name="Course").press("Enter")
+    await expect(visitor.page.get_by_role("heading", name="Scores by reply")).to_be_in_viewport()
     matrices = visitor.page.locator(".matrix:visible caption strong")
     await expect(matrices).to_have_text(["SSA"])
     await visitor.page.get_by_role("radio", name="Specificity").check()
