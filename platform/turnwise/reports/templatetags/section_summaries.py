@@ -72,7 +72,7 @@ def ask_summary(result: Result) -> str:
     answer = result.get("answer")
     if not answer:
         return ""
-    if not answer["next"]:
+    if not answer.get("next"):
         return f"{answer['leader']}: {figure(answer['value'])} ({answer['score']})"
     return _("%(leader)s and %(next)s: %(by)s points of %(score)s apart") % {
         "leader": answer["leader"],
