@@ -49,10 +49,13 @@ def meet(one: Any, other: Any) -> bool:
     )
 
 
-async def opened(visit: Visit, study: Study, width: int, **options: Any) -> Visitor:
+async def opened(visit: Visit, study: Study, width: int, *, unfolded: bool = True, **options: Any) -> Visitor:
     visitor = await visit(viewport={"width": width, "height": 900}, **options)
     await sign_in(visitor, f"/studies/{study.pk}/report/")
-    await expect(visitor.page.locator(".chart svg:visible")).to_have_count(3)
+    if unfolded:
+        for fold in ("plane", "course-part"):
+            await visitor.page.locator(f"#{fold} > summary").click()
+    await expect(visitor.page.locator(".chart svg:visible")).to_have_count(3 if unfolded else 1)
     return visitor
 
 
@@ -93,14 +96,22 @@ def inside(one: Any, frame: Any) -> bool:
 async def test_paper_and_pages_without_scripts_keep_the_charts(
     visit: Visit, rex: User, compared: Study
 ) -> None:
-    visitor = await opened(visit, compared, 1280)
+    visitor = await opened(visit, compared, 1280, unfolded=False)
 
     await visitor.page.emulate_media(media="print")
 
     await expect(visitor.page.locator(".chart svg:visible")).to_have_count(3)
     await expect(visitor.page.get_by_role("navigation", name="Main")).to_be_hidden()
 
-    visitor = await opened(visit, compared, 1280, java_script_enabled=False)
+    visitor = await opened(visit, compared, 1280, unfolded=False, java_script_enabled=False)
+    # The link to a folded section opens it, without a script; the switch at the top chooses the score.
+    index = visitor.page.get_by_role("navigation", name="Sections")
+    await index.get_by_role("link", name="Course").press("Enter")
+    await expect(visitor.page.get_by_role("heading", name="Scores by reply")).to_be_in_viewport()
+    matrices = visitor.page.locator(".matrix:visible caption strong")
+    await expect(matrices).to_have_text(["SSA"])
+    await visitor.page.get_by_role("radio", name="Specificity").check()
+    await expect(matrices).to_have_text(["Specificity"])
     await expect(visitor.page.get_by_role("img", name="Chart of scores.")).to_be_visible()
     await expect(visitor.page.get_by_role("group", name="Show")).to_have_count(0)
 

@@ -119,6 +119,8 @@ async def test_the_report_stays_up_to_date_without_a_reload(visit: Visit, short_
     scores = rex.page.get_by_role("region", name="Scores of each system").locator("strong")
     await expect(scores).to_have_text(["100.0", "0.0", "50.0"])
     await rex.page.evaluate("window.isTheSamePage = true")
+    await rex.page.locator("#progress-part > summary").click()
+    await rex.page.get_by_role("link", name="Course").click()
     table = rex.page.locator("#by-reply-table")
     await table.locator("summary").click()
 

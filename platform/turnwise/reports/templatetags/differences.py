@@ -124,6 +124,47 @@ def differences_by_score(result: Mapping[str, Any]) -> list[ScoreDifferences]:
     return [ScoreDifferences(titles[key], key == shown, tables) for key, tables in by_score.items()]
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreChoice:
+    """A score to choose at the top of a report.
+
+    Attributes:
+        title: title of the score, or the question about pairs.
+        is_shown: true for the score that the page shows first.
+    """
+
+    title: str
+    is_shown: bool
+
+
+@register.simple_tag
+def score_choices(result: Mapping[str, Any]) -> list[ScoreChoice]:
+    """Scores whose differences the page shows one at a time; empty if it shows all of them at once."""
+    if result.get("preferences"):
+        choices = [ScoreChoice(each["question"], not n) for n, each in enumerate(result["preferences"])]
+    else:
+        scores = differences_by_score(result)
+        choices = [ScoreChoice(score.title, score.is_shown) for score in scores]
+    return choices if len(choices) > 1 else []
+
+
+@register.simple_tag
+def matrix_of_leads(preference: Mapping[str, Any], level: float) -> PairTable:
+    """Leads of the systems of a study of pairs by one question; without systems if there are only two."""
+    pairs = [row | {"difference": row["lead"]} for row in preference["meetings"]]
+    systems = _ranked_by_lead(pairs) if len(pairs) > 1 else []
+    return PairTable(False, pairs, False, systems, level)
+
+
+def _ranked_by_lead(pairs: Sequence[Pair]) -> list[str]:
+    """Systems by their mean lead over those that they met, the best first."""
+    leads: dict[str, list[float]] = {}
+    for pair in pairs:
+        leads.setdefault(pair["first"], []).append(pair["difference"])
+        leads.setdefault(pair["second"], []).append(-pair["difference"])
+    return sorted(leads, key=lambda name: -sum(leads[name]) / len(leads[name]))
+
+
 def _table(
     result: Mapping[str, Any], part: Mapping[str, Any], pairs: list[Pair], is_of_two: bool
 ) -> PairTable:

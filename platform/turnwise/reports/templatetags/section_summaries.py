@@ -1,0 +1,94 @@
+"""One line with the result of each folded section of a report, shown in the summary of its fold."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django import template
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evaluation.files.writing import figure
+from turnwise.crowd.queries import BotProgress
+
+register = template.Library()
+Result = Mapping[str, Any]
+
+
+@register.filter
+def course_summary(result: Result) -> str:
+    """Finished conversations and faults of all bots."""
+    bots = result["course"]["bots"]
+    finished = sum(bot["finished"] for bot in bots)
+    faults = sum(fault["times"] for bot in bots for fault in bot["faults"])
+    return _listed(
+        ngettext("%(n)s conversation finished", "%(n)s conversations finished", finished) % {"n": finished},
+        ngettext("%(n)s fault", "%(n)s faults", faults) % {"n": faults} if faults else _("no faults"),
+    )
+
+
+@register.filter
+def workers_summary(result: Result) -> str:
+    """Numbers of workers in the primary analysis, excluded workers and flagged workers."""
+    workers, excluded = result["raters"].get("workers") or 0, len(result.get("excluded") or ())
+    flagged = len((result.get("flagged") or {}).get("workers", ()))
+    return _listed(
+        ngettext("%(n)s worker", "%(n)s workers", workers) % {"n": workers},
+        ngettext("%(n)s excluded", "%(n)s excluded", excluded) % {"n": excluded} if excluded else "",
+        ngettext("%(n)s shows signs of carelessness", "%(n)s show signs of carelessness", flagged)
+        % {"n": flagged}
+        if flagged
+        else "",
+    )
+
+
+@register.filter
+def quality_summary(result: Result) -> str:
+    """Range of Krippendorff's alpha, and departures from the published protocol."""
+    return _listed(_alpha(result.get("agreement") or ()), _deviations(result))
+
+
+def _alpha(rows: Sequence[Mapping[str, Any]]) -> str:
+    values = [row["alpha"] for row in rows if row.get("alpha") is not None and not row.get("undefined")]
+    if not values:
+        return _("agreement unknown")
+    low, high = figure(min(values), 2), figure(max(values), 2)
+    if low == high:
+        return _("alpha %(value)s") % {"value": low}
+    return _("alpha %(low)s to %(high)s") % {"low": low, "high": high}
+
+
+def _deviations(result: Result) -> str:
+    if not result.get("protocol_key"):
+        return ""
+    n = len(result.get("deviations") or ())
+    if not n:
+        return _("no departure from the protocol")
+    return ngettext("%(n)s departure from the protocol", "%(n)s departures from the protocol", n) % {"n": n}
+
+
+@register.filter
+def ask_summary(result: Result) -> str:
+    """Leader by the main score of a set of questions, and the size of its lead."""
+    answer = result.get("answer")
+    if not answer:
+        return ""
+    if not answer.get("next"):
+        return f"{answer['leader']}: {figure(answer['value'])} ({answer['score']})"
+    return _("%(leader)s and %(next)s: %(by)s points of %(score)s apart") % {
+        "leader": answer["leader"],
+        "next": answer["next"],
+        "by": figure(answer["difference"]),
+        "score": answer["score"],
+    }
+
+
+@register.filter
+def progress_summary(rows: Iterable[BotProgress]) -> str:
+    """Finished conversations, of all that the study wants."""
+    counts = [(row.finished, row.target) for row in rows]
+    finished, target = (sum(each) for each in zip(*counts, strict=True))
+    return _("%(finished)s of %(target)s conversations") % {"finished": finished, "target": target}
+
+
+def _listed(*facts: str) -> str:
+    return ", ".join(fact for fact in facts if fact)
