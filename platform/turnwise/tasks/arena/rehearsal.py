@@ -134,7 +134,8 @@ def voters(rehearsal: Study, server: str, workers: int) -> Crowd:
     """Simulated workers; the injected effect is a preference between every two bots."""
     systems = sorted({name_of(*pair) for pair in combinations(sorted(_titles(rehearsal)), 2)})
     plans = [
-        PairPlan(question_set(ask.question_set), systems, alone=True) for ask in asks_of_readers(rehearsal)
+        PairPlan(question_set(ask.question_set), systems, alone=True, counts_unfinished=True)
+        for ask in asks_of_readers(rehearsal)
     ]
     link = rehearsal.get_entry_url()
 
