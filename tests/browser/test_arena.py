@@ -28,15 +28,14 @@ async def test_a_worker_talks_with_two_and_votes(visit: Visit, rex: User, size: 
     await box.fill("Half a thought")
     await page.reload()
     await expect(box).to_have_value("Half a thought")
+    await expect(page.get_by_text("Comparison 1 of 2")).to_be_visible()
     await box.press("Enter")
     await expect(page.locator(".side .turn__text")).to_have_count(2)
     left, right = [await each.bounding_box() for each in await page.locator(".side").all()]
     assert left and right
     assert (left["x"] < right["x"]) is (size["width"] > 1000)
     assert await wanda.flaws() == []
-    await page.screenshot(path=f"/tmp/arena-{size['width']}-talk.png")
     await vote.click()
-    await page.screenshot(path=f"/tmp/arena-{size['width']}-vote.png")
     await page.get_by_role("button", name="Keep talking").click()
     await vote.click()
     assert await wanda.flaws() == []
@@ -54,11 +53,11 @@ async def test_a_worker_talks_with_two_and_votes(visit: Visit, rex: User, size: 
     tied = page.get_by_role("button", name="Tied")
     await expect(tied).to_have_attribute("aria-disabled", "false")
     await page.reload()
+    await expect(page.get_by_text("Comparison 2 of 2")).to_be_visible()
     await expect(tied).to_have_attribute("aria-disabled", "false")
     await tied.click()
     await expect(page.get_by_text("That was the last one.")).to_be_visible()
     assert await wanda.flaws() == []
-    await page.screenshot(path=f"/tmp/arena-{size['width']}-over.png")
     await page.get_by_role("button", name="Finish").click()
     await expect(page.get_by_text("completion code").first).to_be_visible()
     assert [each.answers["better"] async for each in Label.objects.order_by("pk")] == ["first", "tied"]

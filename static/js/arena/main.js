@@ -271,6 +271,7 @@ class Arena {
   }
 
   render() {
+    if (this.state?.finished) return;
     const line = this.connection?.state ?? "connecting";
     const { isOver, obstacle } = this;
     const isAsked = this.waiting !== null;
