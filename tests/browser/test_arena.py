@@ -32,7 +32,8 @@ async def test_a_worker_talks_with_two_and_votes(visit: Visit, rex: User, size: 
     await box.press("Enter")
     await expect(page.locator(".side .turn__text")).to_have_count(2)
     left, right = [await each.bounding_box() for each in await page.locator(".side").all()]
-    assert left and right
+    assert left
+    assert right
     assert (left["x"] < right["x"]) is (size["width"] > 1000)
     assert await wanda.flaws() == []
     await vote.click()

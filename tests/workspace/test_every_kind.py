@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from benchmarks.pages import MOST_QUERIES
 from benchmarks.staff_pages import OF_JUDGING, OF_STUDY
+from tests.arenas import make_arena
 from tests.asking import LIKENESS, SSA, asking
 from tests.conftest import (
     MakeContexts,
@@ -120,8 +121,12 @@ def make_all(
         )  # fmt: skip
         return set_state(play.pk, Study.State.OPEN)
 
+    def battling() -> Study:
+        n = Study.objects.count()
+        return make_arena(rex, (f"left{n}", f"right{n}"))
+
     def make() -> list[Study]:
-        made = [*talking(), *judged(), make_meeting(conversations=2), make_writing(), playing()]
+        made = [*talking(), *judged(), make_meeting(conversations=2), make_writing(), playing(), battling()]
         Study.objects.filter(pk__in=[each.pk for each in made]).update(pay_amount=2)
         save_study(Study(title="Idea", languages=["en"]), owner=rex, consent_text="x", targets={})
         return made
