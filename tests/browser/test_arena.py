@@ -1,4 +1,4 @@
-"""People write to two bots at once and vote, by keyboard and by touch, wide and narrow; reloads lose nothing."""
+"""People write to two bots at once and vote, on wide and narrow windows; reloads lose nothing."""
 
 import pytest
 from asgiref.sync import sync_to_async

@@ -12,12 +12,35 @@ from tests.arenas import make_arena
 from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
 from turnwise.labels.models import Label
+from turnwise.questions.services import create_set
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 
 
+ARENA = {
+    "format": 1,
+    "key": "arena",
+    "title": "Which is better",
+    "subjects": ["pair"],
+    "source": "Us",
+    "questions": [
+        {
+            "key": "better",
+            "wording": "Which is better?",
+            "choices": [
+                {"value": "first", "label": "First"},
+                {"value": "second", "label": "Second"},
+                {"value": "tied", "label": "Tied"},
+                {"value": "both_bad", "label": "Both are bad"},
+            ],
+        }
+    ],
+}
+
+
 def test_injected_strengths_of_three_bots_are_recovered(rex: User, tmp_path: Path) -> None:
-    study = make_arena(rex, ("ann", "bob", "cid"), each=6)
+    declared = create_set(ARENA, owner=rex)
+    study = make_arena(rex, ("ann", "bob", "cid"), each=6, question_set=declared.key)
 
     said = rehearsed(study, "--workers", "40")
 
