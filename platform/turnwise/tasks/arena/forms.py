@@ -29,7 +29,7 @@ class ArenaForm(StudyForm):
             *FIELDS, "min_turns", "max_turns", *ASKING,
             "max_reply_chars", "max_message_chars", "stores_reasoning",
         )  # fmt: skip
-        labels: ClassVar[Mapping[str, str | Promise]] = {
+        labels = {
             "pay_amount": gettext_lazy("Pay per worker, for all their comparisons"),
             "min_turns": gettext_lazy("fewest turns before the vote"),
         }
@@ -43,7 +43,7 @@ class ArenaForm(StudyForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.instance.pk:
-            self.initial |= {"min_turns": 2, "max_turns": 10}
+            self.initial.update(min_turns=2, max_turns=10)
 
     def clean(self) -> dict[str, Any]:
         """Refuse numbers of turns that no conversation of messages and replies can have."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 from uuid import uuid4
@@ -66,7 +67,7 @@ class Voter(SimulatedWorker):
             number = state["battle"]
             await self._talk(tabs[0], state)
             await self._vote(tabs[-1], number, done)
-            state = await _until(tabs[0], lambda frame, number=number: frame["battle"] != number)
+            state = await _until(tabs[0], partial(_is_past, number))
         await tabs[0].send(type="finish")
         thanks: str = (await _until(tabs[0], lambda frame: frame["finished"]))["finished"]
         return thanks
@@ -96,6 +97,11 @@ class Voter(SimulatedWorker):
             sent = plan.first_answers() if is_straight else turned(plan, plan.deal(thing, self.kind))
             labels[ask][thing] = turned(plan, sent)
             await tab.send(type="vote", battle=number, ask=ask, answers=sent)
+
+
+def _is_past(number: int, frame: dict[str, Any]) -> bool:
+    """True if the battle with this number is over."""
+    return bool(frame["battle"] != number)
 
 
 async def _until(tab: Conversation, holds: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
