@@ -152,7 +152,10 @@ def test_home_asks_seldom_though_studies_of_every_task_run(
         cache.clear()
         return {address: queries_of(client, address) for address in addresses}
 
-    assert {each.task for each in make_all()} == {task.key for task in tasks()}
+    made = make_all()
+    assert {each.task for each in made} == {task.key for task in tasks()}
+    # Home shows all others that run.
+    Study.objects.filter(pk=next(each.pk for each in made if each.task == "judging")).update(state="closed")
     some = at_first()
     make_all()
     assert Study.objects.filter(state=Study.State.OPEN).count() > MOST_SHOWN

@@ -222,7 +222,8 @@ def items(request: HttpRequest, pk: int) -> HttpResponse:
         "answers": item_queries.majorities_of(question).items(),
         "systems": [row.system for row in item_queries.system_counts(study)],
         "of_contexts": study.items.filter(response__isnull=False).exists(),
-        "may_fill": may_change(request.user, study) and isinstance(task_of(study), QueuedTask),
+        "has_queue": isinstance(task_of(study), QueuedTask),
+        "may_change": may_change(request.user, study),
     }
     return render(request, "judging/items.html", context)
 

@@ -15,6 +15,7 @@ from turnwise.bots.services import register_bot
 from turnwise.dialogues.models import Battle, Dialogue, Turn
 from turnwise.labels.services import NO_TIMING
 from turnwise.studies.models import Study
+from turnwise.studies.queries import counts_of
 from turnwise.studies.services import clone
 from turnwise.studies.tasks import task_of
 from turnwise.tasks.arena import battles, rounds, votes
@@ -99,6 +100,7 @@ def test_every_two_bots_meet_equally_often_and_the_report_and_files_have_all_vot
     for _ in range(3):
         vote_left(study)
     assert battles.voted_battles(study) == battles.wanted_battles(study) == 9
+    assert counts_of([study]) == {study.pk: (9, 9)}
     assert task_of(study).is_full(study, study.created_at)
     pairs = Battle.objects.values_list("left__seats__bot__name", "right__seats__bot__name")
     met = [frozenset(pair) for pair in pairs if None not in pair]
