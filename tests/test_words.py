@@ -15,6 +15,7 @@ WITH_PLACES = (
     "privacy/withdrawal.py",
     "responses/admin.py",
     "responses/models.py",
+    "tasks/arena/",
     "tasks/conversation/",
     "tasks/two_people/",
     "tasks/writing/",

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from evaluation.questions.declarations import QuestionSet, in_every_language
 from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError, refuse_with
 from evaluation.questions.parts import (
+    BOTH_BAD,
     FIRST,
     SECOND,
     TIED,
@@ -50,6 +51,7 @@ from evaluation.questions.sets import (
 )
 
 __all__ = [
+    "BOTH_BAD",
     "CONTEXT_FITNESS",
     "DEMOGRAPHICS",
     "FEEDBACK",

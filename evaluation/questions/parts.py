@@ -35,7 +35,7 @@ Answer: TypeAlias = Scalar | list[Scalar]
 # Parts that are built in Python are checked as well, once they stand in a set.
 PART = ConfigDict(extra="forbid", revalidate_instances="always")
 
-FIRST, SECOND, TIED = "first", "second", "tied"
+FIRST, SECOND, TIED, BOTH_BAD = "first", "second", "tied", "both_bad"
 """The answers to a question about the two sides of a pair, as they were shown."""
 SIDES = frozenset({FIRST, SECOND})
 
@@ -222,7 +222,7 @@ class Question:
     def is_sided(self) -> bool:
         """True if the question compares the two sides of a pair, in the order shown."""
         values = {choice.value for choice in self.choices}
-        return self.kind is Kind.ONE and SIDES <= values <= SIDES | {TIED}
+        return self.kind is Kind.ONE and SIDES <= values <= SIDES | {TIED, BOTH_BAD}
 
     @property
     def has_mean(self) -> bool:

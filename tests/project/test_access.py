@@ -18,6 +18,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from tests.arenas import come, make_arena
 from tests.conftest import (
     PATIENCE,
     MakePairs,
@@ -153,6 +154,7 @@ RULES = {
     "judging_task:second_groups": OWNER,
     "judging_task:both_groups": OWNER,
     "judging_task:both_groups_csv": OWNER,
+    "arena": PUBLIC,
     "pairs": PUBLIC,
     "pairs:add": OWNER,
     "two_people": PUBLIC,
@@ -589,13 +591,14 @@ async def test_no_frame_of_any_socket_does_anything_for_whom_it_is_not(
         "dialogues": dialogue.public_id,
         "batches": batch.public_id,
         "lobby": lobby.code,
+        "arena": (await make(lambda: come(make_arena(rex)).study)()).code,
         "writing": await make(lambda: writer.participation.study.code)(),
         "operating": "wizard",
         "previews": study.pk,
     }
     rose = await make(User.objects.create_user)("rose")
     await make(register_bot)(name="wizard", title="Wizard", adapter="operator", owner=rose)
-    not_yours = dict.fromkeys(ids, "not_yours") | {"writing": "unknown_dialogue"}
+    not_yours = dict.fromkeys(ids, "not_yours") | dict.fromkeys(("arena", "writing"), "unknown_dialogue")
     not_yours |= {"operating": "no_session", "previews": "no_session"}
     staff = {"another researcher": mallory, "the study's owner": rex, "an admin": ada}
     cookies = f"{COOKIE}={other}" if who == "another worker" else ""

@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
+from tests.arenas import come, make_arena
 from tests.conftest import (
     MakeMeeting,
     MakeQueue,
@@ -34,7 +35,7 @@ from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.models import Assignment, Participation, Waiting
 from turnwise.crowd.places.assignment import admit
 from turnwise.crowd.running import lobby_queue
-from turnwise.dialogues.models import Dialogue, OperatorReply, Turn
+from turnwise.dialogues.models import Battle, Dialogue, OperatorReply, Turn
 from turnwise.judging.models import Batch, Slot
 from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
@@ -80,6 +81,15 @@ FRAMES: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "more_time": ({"of": "session"}, ONE_S_OWN),
         "write": ({"item": "<item>", "text": "What a nice day it is in the garden."}, "given_away"),
         "finish": ({}, "unwritten"),
+    },
+    "arena": {
+        "ping": ({}, ONE_S_OWN),
+        "more_time": ({"of": "session"}, ONE_S_OWN),
+        "turn": ({"battle": "<battle>", "text": "This is mine.", "key": "<key>"}, "battle_over"),
+        "retry": ({"battle": "<battle>"}, ONE_S_OWN),
+        "vote": ({"battle": "<battle>", "ask": 0, "answers": {"better": "first"}}, ONE_S_OWN),
+        "give_up": ({"battle": "<battle>"}, ONE_S_OWN),
+        "finish": ({}, "unvoted"),
     },
     "lobby": {
         "ping": ({}, ONE_S_OWN),
@@ -220,6 +230,28 @@ def beside(
             ],
         )
 
+    def in_arena() -> Theirs:
+        study = make_arena(rex)
+        own, other = come(study), come(study)
+        battle = Battle.objects.get(assignment=other.assignment)
+        Battle.objects.filter(pk=battle.pk).update(number=7)
+        ids = {
+            "battle": 7, "key": str(uuid4()), "participation": other.pk, "worker": other.worker_id,
+            "id": battle.pk, "dialogue": str(battle.left.public_id),
+        }  # fmt: skip
+        sides = [battle.left_id, battle.right_id]
+        return Theirs(
+            f"/ws/arena/{study.code}/",
+            own_cookie(own),
+            ids,
+            lambda: [
+                Dialogue.objects.filter(pk__in=sides),
+                Turn.objects.filter(dialogue__in=sides),
+                Label.objects.all(),
+                Assignment.objects.filter(participation=other),
+            ],
+        )
+
     def in_lobby() -> Theirs:
         study, elsewhere = make_meeting(), make_meeting(bots={"elsewhere": 1})
         own = enter(study)
@@ -266,6 +298,7 @@ def beside(
         "dialogues": in_dialogues,
         "batches": make(in_batches),
         "writing": make(in_writing),
+        "arena": make(in_arena),
         "lobby": make(in_lobby),
         "operating": in_operating,
     }

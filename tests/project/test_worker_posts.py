@@ -16,6 +16,7 @@ from django.test import AsyncClient, Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
+from tests.arenas import make_arena
 from tests.away import end_session
 from tests.conftest import enter, start_dialogue
 from tests.crowd.test_practice import TRIED
@@ -169,6 +170,7 @@ FORMS: dict[str, Callable[[Any], Fresh]] = {
     "crowd:practice": practice,
     "crowd:resume": resume,
     "crowd:seen": seen,
+    "arena:start": lambda get: form(make_arena(get("rex")), "arena/start"),
     "conversation:start": lambda get: form(get("study"), "start"),
     "dialogues:upload": upload,
     "judging_task:practise": train,

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from benchmarks.pages import MOST_QUERIES
 from benchmarks.staff_pages import OF_JUDGING, OF_STUDY
+from tests.arenas import make_arena
 from tests.asking import LIKENESS, SSA, asking
 from tests.conftest import (
     MakeContexts,
@@ -120,8 +121,12 @@ def make_all(
         )  # fmt: skip
         return set_state(play.pk, Study.State.OPEN)
 
+    def battling() -> Study:
+        n = Study.objects.count()
+        return make_arena(rex, (f"left{n}", f"right{n}"))
+
     def make() -> list[Study]:
-        made = [*talking(), *judged(), make_meeting(conversations=2), make_writing(), playing()]
+        made = [*talking(), *judged(), make_meeting(conversations=2), make_writing(), playing(), battling()]
         Study.objects.filter(pk__in=[each.pk for each in made]).update(pay_amount=2)
         save_study(Study(title="Idea", languages=["en"]), owner=rex, consent_text="x", targets={})
         return made
@@ -147,7 +152,10 @@ def test_home_asks_seldom_though_studies_of_every_task_run(
         cache.clear()
         return {address: queries_of(client, address) for address in addresses}
 
-    assert {each.task for each in make_all()} == {task.key for task in tasks()}
+    made = make_all()
+    assert {each.task for each in made} == {task.key for task in tasks()}
+    # Home shows all others that run.
+    Study.objects.filter(pk=next(each.pk for each in made if each.task == "judging")).update(state="closed")
     some = at_first()
     make_all()
     assert Study.objects.filter(state=Study.State.OPEN).count() > MOST_SHOWN

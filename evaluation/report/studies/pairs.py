@@ -261,7 +261,7 @@ def _always_valid_lead(
 
 
 def _outcomes(question: Question, judged: Judged) -> IntArray:
-    """(n,) 0 if the system named first is preferred, 1 if the second is, 2 for a tie."""
+    """(n,) 0 if the system named first is preferred, 1 if the second is, 2 for a tie or if both are bad."""
     codes = judged.answers[question.key]
     outcome = np.full(len(judged), 2, dtype=np.int64)
     for preferred, side in enumerate((FIRST, SECOND)):

@@ -5,6 +5,7 @@ from django.http import HttpRequest
 from turnwise.accounts.admin import ViewOnly
 from turnwise.dialogues.models import (
     ArticleUse,
+    Battle,
     Dialogue,
     Fault,
     Material,
@@ -32,6 +33,13 @@ class DialogueAdmin(ViewOnly, admin.ModelAdmin[Dialogue]):
     list_filter = ("study", "origin", "ending")
     raw_id_fields = ("imported_in",)
     inlines = (SeatInline,)
+
+
+@admin.register(Battle)
+class BattleAdmin(ViewOnly, admin.ModelAdmin[Battle]):
+    list_display = ("assignment", "number", "left", "right")
+    list_select_related = ("left", "right")
+    raw_id_fields = ("assignment", "left", "right")
 
 
 @admin.register(Turn)

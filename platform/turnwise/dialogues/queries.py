@@ -13,7 +13,7 @@ from chatbots.base import Turn as ContextTurn
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Withdrawal
 from turnwise.dialogues import pictures
-from turnwise.dialogues.models import Dialogue, Fault, OperatorReply, Seat, TranscriptImport, Turn
+from turnwise.dialogues.models import Battle, Dialogue, Fault, OperatorReply, Seat, TranscriptImport, Turn
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.reading_material import passages_of
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext, asks_of
@@ -64,16 +64,40 @@ def seat_of(public_id: UUID, worker_id: int) -> SeatContext:
     mine = next((seat for seat in seats if seat.assignment and seat.worker_id == worker_id), None)
     if mine is None or mine.assignment is None:
         raise RefusedError("not_yours")
-    dialogue = mine.dialogue
     partner = next(seat for seat in seats if seat != mine)
+    return _seat_context(mine, partner, mine.assignment.pk, mine.assignment.participation_id)
+
+
+def seats_of_battle(battle: Battle) -> tuple[SeatContext, SeatContext]:
+    """Contexts of the worker's seats in both conversations of a battle, left and right.
+
+    Select the battle with its assignment.
+    """
+    sides = battle.left_id, battle.right_id
+    every = (
+        Seat.objects.filter(dialogue__in=sides).select_related("dialogue__study", "bot").only(*_SEAT_FIELDS)
+    )
+    found = {(seat.dialogue_id, seat.bot_id is None): seat for seat in every}
+    left, right = (
+        _seat_context(
+            found[side, True], found[side, False], battle.assignment_id, battle.assignment.participation_id
+        )
+        for side in sides
+    )
+    return left, right
+
+
+def _seat_context(mine: Seat, partner: Seat, assignment_id: int, participation_id: int) -> SeatContext:
+    assert mine.worker_id is not None
+    dialogue = mine.dialogue
     return SeatContext(
         dialogue_id=dialogue.pk,
         public_id=dialogue.public_id,
-        assignment_id=mine.assignment.pk,
-        participation_id=mine.assignment.participation_id,
+        assignment_id=assignment_id,
+        participation_id=participation_id,
         study_id=dialogue.study_id,
         study_code=dialogue.study.code,
-        worker_id=worker_id,
+        worker_id=mine.worker_id,
         bot_id=partner.bot_id,
         number=mine.number,
         opening_turns=dialogue.opening_turns,

@@ -202,7 +202,7 @@ def _filled_at(study: Study) -> str:
 @login_required
 def items(request: HttpRequest, pk: int) -> HttpResponse:
     """List the items of an ask with their votes on one question, the most disputed first."""
-    study = judging_study(request, pk, readable_studies_of)
+    study = _study_with_items(request, pk)
     asks = asks_of_readers(study)
     ask = next((each for each in asks if str(each.number) == request.GET.get("ask")), asks[0])
     questions = question_set(ask.question_set)
@@ -222,6 +222,7 @@ def items(request: HttpRequest, pk: int) -> HttpResponse:
         "answers": item_queries.majorities_of(question).items(),
         "systems": [row.system for row in item_queries.system_counts(study)],
         "of_contexts": study.items.filter(response__isnull=False).exists(),
+        "has_queue": isinstance(task_of(study), QueuedTask),
         "may_change": may_change(request.user, study),
     }
     return render(request, "judging/items.html", context)
@@ -252,7 +253,7 @@ def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
 @login_required
 def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     """Show one item as raters see it, with all their answers."""
-    study = judging_study(request, pk, readable_studies_of)
+    study = _study_with_items(request, pk)
     works_on_it = may_change(request.user, study)
     found = get_object_or_404(
         study.items.select_related(
@@ -305,7 +306,7 @@ def _reading_for(study: Study, item: Item) -> list[ReadingText | Section]:
 
 def _right_form(study: Study, item: Item) -> RightForm | None:
     """Form for the item's right answers; None where gold items are not possible."""
-    if study.rehearsal_of_id or battery_of(study):
+    if study.rehearsal_of_id or not isinstance(task_of(study), QueuedTask) or battery_of(study):
         return None
     known = Gold(item.right_answers, item.is_instructed) if item.right_answers else None
     return RightForm(questions=gold_items.closed_questions(questions_about(item)), known=known)
@@ -323,13 +324,23 @@ def _format_answer(question: Question, label: Label, sides: tuple[str, str]) -> 
 @login_required
 def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     """Exclude a rater of this item for the given reason; an empty reason undoes it."""
-    study = judging_study(request, pk)
+    study = _study_with_items(request, pk, studies_of)
     found = get_object_or_404(study.items, key=key)
     rater, reason = (_text(request.POST.get(name, "")) for name in ("rater", "reason"))
     participation = get_object_or_404(study.participations, pseudonym=rater)
     assert request.user.is_authenticated
     ending.exclude(participation.pk, reason=reason, by=request.user)
     return redirect("judging:item", pk=pk, key=found.key)
+
+
+def _study_with_items(
+    request: HttpRequest, pk: int, of: Callable[..., QuerySet[Study]] = readable_studies_of
+) -> Study:
+    """A study whose judgments are about items, of a queue or made by the workers' own conversations."""
+    study = get_object_or_404(of(request.user), pk=pk)
+    if getattr(task_of(study), "read_at", "") != QueuedTask.read_at:
+        raise Http404("Nothing is judged side by side or one after the other in this study.")
+    return study
 
 
 def judging_study(request: HttpRequest, pk: int, of: Callable[..., QuerySet[Study]] = studies_of) -> Study:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from turnwise.crowd.models import Participation, PayEntry, Practice
-from turnwise.dialogues.models import Dialogue, MessagePicture, Seat, Turn, Typing
+from turnwise.dialogues.models import Dialogue, MessagePicture, Seat, Turn, Typing, sides_of
 from turnwise.judging.models import Training
 from turnwise.labels.models import Label, Pair
 from turnwise.quality.flagging import describe_flag
@@ -41,6 +41,7 @@ def stored_data_of(participation: Participation) -> dict[str, Any]:
         "work": _work(participation),
         "withdrawn_at": _time(withdrawal.at if withdrawal else None),
         "conversation": _conversation(seat) if seat else None,
+        "side_by_side": [_conversation(each) for each in _seats_side_by_side(participation)],
         "other_times": [_other_time(each) for each in _others(participation)],
         "answers": [_answer(each) for each in _labels(participation)],
         "written": [
@@ -61,8 +62,9 @@ def stored_data_of(participation: Participation) -> dict[str, Any]:
 def count_stored(participation: Participation) -> dict[str, int]:
     """Number of stored messages, answers, written responses and pay entries."""
     turns = Turn.objects.filter(dialogue__seats__assignment__participation=participation)
+    side_by_side = Turn.objects.filter(dialogue__in=sides_of(participation))
     return {
-        "messages": turns.count(),
+        "messages": turns.count() + side_by_side.count(),
         "answers": _labels(participation).count(),
         "written": Response.objects.filter(author=participation).count(),
         "pay": PayEntry.objects.filter(participation=participation.pk).count(),
@@ -71,6 +73,12 @@ def count_stored(participation: Participation) -> dict[str, int]:
 
 def _seat(participation: Participation) -> Seat | None:
     return Seat.objects.filter(assignment__participation=participation).select_related("dialogue").first()
+
+
+def _seats_side_by_side(participation: Participation) -> QuerySet[Seat]:
+    """Seats of the participant in the conversations with two chatbots at once."""
+    mine = Seat.objects.filter(dialogue__in=sides_of(participation), worker=participation.worker_id)
+    return mine.select_related("dialogue").order_by("dialogue")
 
 
 def _others(participation: Participation) -> QuerySet[Participation]:

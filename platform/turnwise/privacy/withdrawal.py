@@ -15,7 +15,7 @@ from evaluation.texts.cleaning import WITHDRAWN
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Outcome, Participation, Withdrawal, Worker
 from turnwise.crowd.places.ending import end
-from turnwise.dialogues.models import Dialogue, MessagePicture, Seat, Turn, Typing
+from turnwise.dialogues.models import Dialogue, MessagePicture, Seat, Turn, Typing, sides_of
 from turnwise.judges.models import MachineLabel
 from turnwise.judging.models import Agreement, Batch, Item, Slot, Training
 from turnwise.labels.models import Label, Pair
@@ -117,7 +117,7 @@ def _withdraw_one(participation: Participation, by: User | None, now: datetime) 
 def _remove_contributions(participation: Participation, by: User | None, now: datetime) -> Withdrawal:
     """Remove the participation's texts and answers, and record how many there were."""
     seat = Seat.objects.filter(assignment__participation=participation).select_related("dialogue").first()
-    turns = _turns_of(seat)
+    turns, sides = _turns_of(seat), list(sides_of(participation).select_for_update(of=("self",)))
     written = Response.objects.filter(author=participation)
     given = Label.objects.filter(rater=participation.worker_id, study=participation.study_id)
     goes_whole = seat is not None and not _is_shared(seat)
@@ -125,11 +125,15 @@ def _remove_contributions(participation: Participation, by: User | None, now: da
         participation=participation,
         at=now,
         by=by,
-        conversations=[seat.dialogue.public_id] if seat and goes_whole else [],
-        texts=len(turns) + written.count(),
+        conversations=[
+            *([seat.dialogue.public_id] if seat and goes_whole else []),
+            *(side.public_id for side in sides),
+        ],
+        texts=len(turns) + written.count() + _messages_in(sides),
         labels=given.count(),
     )
-    about = _about(seat, list(written.values_list("pk", flat=True)))
+    held = [*([seat.dialogue_id] if seat else []), *(side.pk for side in sides)]
+    about = _about(held, list(written.values_list("pk", flat=True)))
     _lock_slots(about)
     touched = _studies_touched(participation, about)
     _free_slots(participation)
@@ -139,6 +143,8 @@ def _remove_contributions(participation: Participation, by: User | None, now: da
     Training.objects.filter(worker=participation.worker_id, study=participation.study_id).delete()
     # Attempts stay, as they are counted; their answers are deleted.
     Attempt.objects.filter(participation=participation).update(given={})
+    for side in sides:
+        side.delete()
     if seat and goes_whole:
         seat.dialogue.delete()
     elif seat:
@@ -168,9 +174,18 @@ def _is_shared(seat: Seat) -> bool:
     return others.filter(assignment__participation__withdrawal=None).exists()
 
 
-def _about(seat: Seat | None, written: list[int]) -> dict[str, Any]:
-    """Lookups of items and labels about the withdrawn content: field path to values."""
-    held = [seat.dialogue_id] if seat else []
+def _messages_in(sides: Sequence[Dialogue]) -> int:
+    """Number of messages in battles, each of which is stored on both sides."""
+    return Turn.objects.filter(dialogue__in=sides, key__isnull=False).values("key").distinct().count()
+
+
+def _about(held: list[int], written: list[int]) -> dict[str, Any]:
+    """Lookups of items and labels about the withdrawn content: field path to values.
+
+    Args:
+        held: keys of the conversations.
+        written: keys of the responses.
+    """
     pairs = Pair.objects.filter(
         Q(first_dialogue__in=held) | Q(second_dialogue__in=held)
         | Q(first_response__in=written) | Q(second_response__in=written)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from evaluation.questions import (
+    BOTH_BAD,
     FIRST,
     SECOND,
     TIED,
@@ -117,13 +118,16 @@ def _value(term: Term, answer: Answer) -> float:
 
 
 def expected_outcomes(plan: Plan, system: str, question: str) -> tuple[float, float, float]:
-    """Expected numbers of labels for the first system of a pair, for the second, and for a tie."""
+    """Expected numbers of labels for the first system of a pair, for the second, and for a tie.
+
+    That both are bad counts as a tie.
+    """
     states = [state for unit in plan.units(system=system) for state in unit]
-    terms = [Term(question, side) for side in (FIRST, SECOND, TIED)]
-    first, second, tied = (
+    terms = [Term(question, side) for side in (FIRST, SECOND, TIED, BOTH_BAD)]
+    first, second, tied, both_bad = (
         sum(_of_term(plan.questions, term, state)[0] for state in states) for term in terms
     )
-    return first, second, tied
+    return first, second, tied + both_bad
 
 
 def expected_majorities(plan: Plan, system: str) -> dict[str, float]:

@@ -71,6 +71,7 @@ class Plan:
         questions: the question set.
         systems: judged systems, as the report calls them; each has its own rates.
         alone: each thing is judged by one worker only, like the replies of a conversation.
+        counts_unfinished: labels count although their worker has left, as each is complete in itself.
         rare: systems with too few judged things for more than counting.
         things: system and state of each judged thing, by its name.
         recorded: saved answers with the worker's kind, by name of the thing.
@@ -79,6 +80,7 @@ class Plan:
     questions: QuestionSet
     systems: Sequence[str]
     alone: bool
+    counts_unfinished: bool = False
     rare: Collection[str] = ()
     things: dict[str, tuple[str, State]] = field(default_factory=dict)
     recorded: dict[str, list[tuple[Kind, Answers]]] = field(default_factory=dict)

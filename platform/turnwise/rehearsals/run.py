@@ -133,7 +133,7 @@ async def _send_workers(
 
 def _record(crowd: Crowd, work: Work) -> None:
     """Record the labels that the report must count: all judgments, but only finished conversations."""
-    if crowd.plan and (work.finished or not crowd.plan.alone):
+    if crowd.plan and (work.finished or not crowd.plan.alone or crowd.plan.counts_unfinished):
         for plan, labels in zip(
             (crowd.plan, *crowd.further_plans), (work.labels, *work.further_labels), strict=False
         ):

@@ -1,5 +1,6 @@
 """Tables of conversations: dialogues, seats, turns, faults, and reading material."""
 
+from turnwise.dialogues.models.battles import Battle, sides_of
 from turnwise.dialogues.models.conversations import Dialogue, Seat, TranscriptImport, packed
 from turnwise.dialogues.models.pictures import MessagePicture, Picture
 from turnwise.dialogues.models.turns import (
@@ -15,6 +16,7 @@ from turnwise.dialogues.models.turns import (
 )
 
 __all__ = [
-    "MOST_USES", "ArticleUse", "Dialogue", "Fault", "Material", "MessagePicture", "OperatorReply",
+    "MOST_USES", "ArticleUse", "Battle", "Dialogue", "Fault", "Material", "MessagePicture", "OperatorReply",
     "Picture", "ReadingSet", "ReplyVersion", "Seat", "TranscriptImport", "Turn", "Typing", "packed",
+    "sides_of",
 ]  # fmt: skip

@@ -36,6 +36,19 @@ class PairPlan(Plan):
             for question, share in zip(self.questions.questions, chances, strict=True)
         )
 
+    def first_answers(self) -> Answers:
+        """Answers of straight-lining workers as the page gets them: the first choice of each question."""
+        first = {question.key: possible_answers(question)[0] for question in self.questions.questions}
+        return {key: answer for key, answer in first.items() if answer is not None}
+
+    def turned(self, answers: Answers) -> Answers:
+        """Exchange the sides in answers, between the order of the names and that of the page."""
+        sided = {question.key for question in self.questions.questions if question.is_sided}
+        return {
+            key: _OTHER.get(str(answer), answer) if key in sided else answer
+            for key, answer in answers.items()
+        }
+
 
 @dataclass
 class Comparer(Rater):
@@ -56,25 +69,22 @@ class Comparer(Rater):
                 self.swapped.add(item["key"])
         return super().keys(items)
 
+    def plan_of(self, item: str) -> PairPlan:
+        """The planned answers of the item's ask."""
+        plan = self._plan(item)
+        assert isinstance(plan, PairPlan)
+        return plan
+
     @override
     def dealt(self, item: str) -> Answers:
         if self.kind is not Kind.STRAIGHT_LINING:
             return super().dealt(item)
-        first = {
-            question.key: possible_answers(question)[0] for question in self._plan(item).questions.questions
-        }
-        return self.sent(item, {key: answer for key, answer in first.items() if answer is not None})
+        return self.sent(item, self.plan_of(item).first_answers())
 
     @override
     def sent(self, item: str, answers: Answers) -> Answers:
         """Swap sided answers of swapped items, between the order of the names and that of the page."""
-        if item not in self.swapped:
-            return answers
-        sided = {question.key for question in self._plan(item).questions.questions if question.is_sided}
-        return {
-            key: _OTHER.get(str(answer), answer) if key in sided else answer
-            for key, answer in answers.items()
-        }
+        return self.plan_of(item).turned(answers) if item in self.swapped else answers
 
 
 def raters(rehearsal: Study, server: str, workers: int) -> Crowd:

@@ -1,0 +1,136 @@
+"""Forms of a study in which people talk with two bots at once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from typing_extensions import override
+
+from turnwise.accounts.models import User
+from turnwise.bots.models import Bot
+from turnwise.judging.models import JudgingPlan
+from turnwise.studies.asks import AskSpec
+from turnwise.studies.forms import ASKING, FIELDS, StudyForm
+from turnwise.studies.models import Speaker, Study
+from turnwise.tasks.conversation.talk_task import BotsOfStudy
+from turnwise.tasks.pairs.forms import PairsAskForms
+from turnwise.tasks.plan_pages import PlanForm, PlanPage
+
+USUAL_BATTLES = 5
+
+
+class ArenaForm(StudyForm):
+    """Form of the fields of the study; bots, plan and asks have their own."""
+
+    class Meta(StudyForm.Meta):
+        fields = (
+            *FIELDS, "min_turns", "max_turns", *ASKING,
+            "max_reply_chars", "max_message_chars", "stores_reasoning",
+        )  # fmt: skip
+        labels = {
+            "pay_amount": gettext_lazy("Pay per worker, for all their comparisons"),
+            "min_turns": gettext_lazy("fewest turns before the vote"),
+        }
+        help_texts: ClassVar[Mapping[str, str | Promise]] = {
+            "min_turns": gettext_lazy(
+                "Of each conversation, the worker's messages and the replies together: 2 for one message."
+            ),
+            "max_turns": gettext_lazy("2 if workers vote after their first message."),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance.pk:
+            self.initial.update(min_turns=2, max_turns=10)
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse numbers of turns that no conversation of messages and replies can have."""
+        cleaned = super().clean()
+        for name in ("min_turns", "max_turns"):
+            if (cleaned.get(name) or 0) % 2:
+                says = _("Each message gets a reply, so this is an even number. Write %(n)s or %(more)s.")
+                n = cleaned[name]
+                self.add_error(name, says % {"n": n - 1, "more": n + 1})
+        return cleaned
+
+
+class ArenaPlanForm(PlanForm[JudgingPlan]):
+    """Form of the number of comparisons of each worker."""
+
+    attribute = "judging"
+
+    class Meta:
+        model = JudgingPlan
+        fields = ("batch_size",)
+        labels: ClassVar[Mapping[str, str | Promise]] = {"batch_size": gettext_lazy("comparisons per worker")}
+        help_texts: ClassVar[Mapping[str, str | Promise]] = {
+            "batch_size": gettext_lazy(
+                "After each vote the worker begins anew with two other bots, and after this many is done."
+            )
+        }
+
+    @override
+    def offer(self, user: User) -> None:
+        if self.instance.pk is None:
+            self.initial["batch_size"] = USUAL_BATTLES
+
+
+class ArenaPage(PlanPage[JudgingPlan]):
+    """Forms of the study, its bots, the comparisons of each worker, and the asks."""
+
+    template = "tasks/arena/form.html"
+    study_form = ArenaForm
+    plan_form_class = ArenaPlanForm
+
+    @override
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        super().__init__(user, study, data)
+        self.bots = BotsOfStudy(user, study if study.pk else None, data)
+        self.ask_forms = PairsAskForms(user, study, data)
+
+    @override
+    def is_valid(self) -> bool:
+        return all([super().is_valid(), self.bots.is_valid(), self.ask_forms.is_valid()])
+
+    @override
+    def study(self) -> Study:
+        study = super().study()
+        if study.state == Study.State.DRAFT:  # the worker writes first, and nobody learns the names
+            study.opening_speaker, study.opening_text, study.blind = Speaker.HUMAN, "", True
+        return study
+
+    @override
+    def plan(self) -> JudgingPlan:
+        plan = self.plan_form.save(commit=False)
+        plan.raters_per_item = 1
+        return plan
+
+    @override
+    def targets(self) -> Mapping[Bot, int]:
+        return self.bots.targets()
+
+    @override
+    def asks(self) -> Sequence[AskSpec]:
+        return self.ask_forms.ask_specs
+
+    @override
+    def template_context(self) -> dict[str, Any]:
+        return super().template_context() | {"bots": self.bots, "ask_forms": self.ask_forms}
+
+
+def why_unfit(bots: Sequence[Bot]) -> str:
+    """Why these bots cannot meet, and what to do; empty if they can."""
+    operated = next((bot.title for bot in bots if bot.is_operated), None)
+    if operated:
+        says = _("A person answers in place of “%(bot)s”, who cannot keep pace with a bot. Leave it out.")
+        return says % {"bot": operated}
+    titles = [bot.title for bot in bots]
+    twice = next((title for title in titles if titles.count(title) > 1), None)
+    if twice:
+        says = _("Two of the bots are called “%(bot)s”, so the report could not tell them apart. Rename one.")
+        return says % {"bot": twice}
+    if len(bots) < 2:
+        return _("Choose at least two active bots with a target above zero, then open the study.")
+    return ""

@@ -1,0 +1,183 @@
+"""The task *Talk with two chatbots at once, and say which is better*."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy as _
+from typing_extensions import override
+
+from evaluation.protocols.facts import Evaluation
+from evaluation.questions import QuestionSet
+from evaluation.report.bundles.columns import Table
+from evaluation.report.bundles.tables import CONVERSATIONS, FAULTS, TURNS, pair_tables
+from evaluation.report.studies.pairs import AskOfPairs, pair_result
+from turnwise.bots.models import Bot
+from turnwise.crowd.places.reservation import current_phase_assignments
+from turnwise.crowd.running.spending import people_needed
+from turnwise.crowd.worker_task import WorkerTask
+from turnwise.dialogues.models import Battle, Dialogue
+from turnwise.exports.turn_files import PAIR_JUDGMENTS
+from turnwise.judging.asks import asks_of_readers
+from turnwise.judging.models import JudgingPlan
+from turnwise.questions.question_sets import question_set
+from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
+from turnwise.reports.queries import analysis_plan
+from turnwise.reports.report_kinds import Computation, ReportedTask
+from turnwise.studies.asks import About, AskSpec, By
+from turnwise.studies.models import Study, StudyBot
+from turnwise.studies.outlook import Conclusion, PlannedStudy, Unit, parse_count
+from turnwise.studies.queries import count_expression
+from turnwise.studies.tasks import Plan, Rows, Share, copied_row, register
+from turnwise.tasks.arena import rehearsal
+from turnwise.tasks.arena.battles import battles_left, voted_battles, wanted_battles
+from turnwise.tasks.arena.forms import ArenaPage, why_unfit
+from turnwise.tasks.arena.preview import ArenaPreviewed
+from turnwise.tasks.judging.results import judged_pairs
+
+
+@register
+class Arena(WorkerTask, ReportedTask, RehearsedTask):
+    """Workers write to two bots at once, and vote on which is better."""
+
+    key = "arena"
+    title = "Talk with two chatbots at once, and say which is better"
+    menu = "Talk with two at once"
+    order = 7
+    form = ArenaPage
+    overview = "tasks/arena/overview.html"
+    manual = "assistants"
+    namespace = "arena"
+    unit = Unit.COMPARISON
+    has_conversations = True
+
+    needs_bots = True
+    begin = "arena:start"
+    go_on = "arena:talk"
+    heading = _("Talk with two chatbots at once, and say which is better")
+    welcome = "tasks/arena/welcome.html"
+    instructions = "tasks/arena/instructions.html"
+    saved = _("Your conversations and all your answers are saved.")
+    previewed = ArenaPreviewed
+
+    asks = (AskSpec("preference", About.PAIR),)
+    may_ask = frozenset({(By.READERS, About.PAIR)})
+
+    evaluation = Evaluation.PAIRWISE
+    report = "tasks/arena/report.html"
+    analysed = "tasks/pairs/analysed.html"
+    labels_exported = PAIR_JUDGMENTS
+    read_at = "judging:items"
+    read = "comparisons"
+
+    @override
+    def takes_bots(self, study: Study) -> bool:
+        return True
+
+    @override
+    def is_blind(self, study: Study) -> bool:
+        return True
+
+    @override
+    def bots_to_try(self, study: Study) -> list[Bot]:
+        wanted = study.study_bots.filter(target__gt=0, bot__active=True).select_related("bot").order_by("pk")
+        return [each.bot for each in wanted]
+
+    @override
+    def why_not_open(self, study: Study) -> str:
+        if not hasattr(study, "judging"):
+            return str(_("Say how many comparisons each worker makes, then open the study."))
+        return why_unfit(self.bots_to_try(study))
+
+    @override
+    def plan_of_copy(self, study: Study) -> Plan | None:
+        plan: Plan | None = copied_row(getattr(study, "judging", None))
+        return plan
+
+    @override
+    def completed_and_planned(self, studies: QuerySet[Study]) -> Rows:
+        counted = current_phase_assignments(studies)
+        voted = Battle.objects.filter(assignment__in=counted, left__ending=Dialogue.Ending.COMPLETE)
+        targets = StudyBot.objects.filter(study=OuterRef("study")).order_by().values("study")
+        total = Subquery(targets.annotate(n=Sum("target")).values("n"), output_field=IntegerField())
+        plans = JudgingPlan.objects.filter(study__in=studies.filter(task=self.key))
+        return plans.values_list(
+            "study", count_expression(voted, "assignment__study"), Coalesce(total, 0) / 2
+        )
+
+    @override
+    def shares(self, studies: QuerySet[Study]) -> Rows:
+        plans = JudgingPlan.objects.filter(study__in=studies.filter(task=self.key))
+        return plans.values_list("study", "batch_size", "raters_per_item")
+
+    @override
+    def planned(
+        self, study: Study | None, sent: Mapping[str, str], wanted: Sequence[int]
+    ) -> PlannedStudy | None:
+        each = parse_count(sent.get("judging-batch_size"))
+        battles = sum(wanted) // 2
+        if not (each and battles and len(wanted) > 1):
+            return None
+        pairs = len(wanted) * (len(wanted) - 1) // 2
+        samples = [battles // pairs] * pairs
+        people = people_needed(battles, Share(each, 1))
+        return PlannedStudy(Unit.COMPARISON, battles, people, Conclusion.PREFERENCE, samples)
+
+    @override
+    def overview_context(self, study: Study) -> Mapping[str, Any]:
+        held = (
+            Q(bot__seats__dialogue__study=study),
+            Q(bot__seats__dialogue__ending=Dialogue.Ending.COMPLETE),
+        )
+        bots = study.study_bots.select_related("bot").order_by("bot__title")
+        finished = Count("bot__seats", filter=held[0] & held[1], distinct=True)
+        return {
+            "voted": voted_battles(study),
+            "wanted": wanted_battles(study),
+            "bots": bots.annotate(finished=finished, open=F("target") * 0),
+        }
+
+    @override
+    def is_full(self, study: Study, now: datetime) -> bool:
+        return not battles_left(study, now)
+
+    @override
+    def computation(self, study: Study) -> Computation:
+        asks = [
+            AskOfPairs(question_set(ask.question_set), judged_pairs(study, ask))
+            for ask in asks_of_readers(study)
+        ]
+        return partial(pair_result, asks, plan=analysis_plan(study))
+
+    @override
+    def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:
+        return *pair_tables(asked), CONVERSATIONS, TURNS, FAULTS
+
+    @override
+    def described(self, study: Study) -> Mapping[str, Any]:
+        plan = study.judging
+        names = ("raters_per_item", "third_rater", "batch_size", "training_tries")
+        return {"judging": {name: getattr(plan, name) for name in names} | {"battery": None}}
+
+    @override
+    def protocol(self, study: Study) -> Mapping[str, str]:
+        return {
+            "Conversations": "with two bots at once, in random order; replies appear together",
+            "Turns before the vote": f"{study.min_turns} to {study.max_turns}",
+            "Names of the bots": "hidden",
+        }
+
+    @override
+    def enough_workers(self, study: Study) -> int:
+        return rehearsal.enough_workers(study)
+
+    @override
+    def copied(self, study: Study, workers: int) -> Study:
+        return rehearsal.copy_with_bots(study, workers)
+
+    @override
+    def crowd(self, rehearsed: Study, server: str, workers: int) -> Crowd:
+        return rehearsal.voters(rehearsed, server, workers)

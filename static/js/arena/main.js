@@ -1,0 +1,328 @@
+/** The page on which a worker writes to two chatbots at once, and votes on which is better. */
+
+import { Asking } from "../kit/asking.js";
+import { Composer, hasKeyboard } from "../kit/composer.js";
+import { Connection } from "../kit/connection.js";
+import { byId, setText } from "../kit/dom.js";
+import { finished, Finish } from "../kit/finish.js";
+import { gettext, ngettext } from "../kit/gettext.js";
+import { explain } from "../kit/help.js";
+import { newKey } from "../kit/key.js";
+import { listenToKeys } from "../kit/keyboard.js";
+import { lastingStorage, Outbox } from "../kit/outbox.js";
+import { showConnection, showProgress, showSaved, whyLocked, writing } from "../kit/status.js";
+import { partsOf, subjectOf } from "../kit/subjects.js";
+import { Rounds } from "./rounds.js";
+
+/**
+ * @typedef {import("../kit/outbox.js").Frame} Frame
+ * @typedef {import("../kit/answers.js").Question} Question
+ * @typedef {{socket: string, name: string, asks: Record<string, Question[]>, max_chars: number}} Settings
+ */
+
+/** After the first failure of a reply. */
+const RETRY_MS = 2000;
+
+class Arena {
+  /** @param {Settings} settings */
+  constructor(settings) {
+    const storage = lastingStorage();
+    this.asks = settings.asks;
+    // The subject of an answer is the battle, and the number of the ask.
+    this.outbox = new Outbox(storage, settings.name, (subject, answers) => {
+      const { position, ask } = partsOf(subject);
+      return { type: "vote", battle: position, ask, answers };
+    });
+    /** The newest state. @type {Frame | null} */
+    this.state = null;
+    /** @type {string | null} */
+    this.refusal = null;
+    this.isVoting = false;
+    this.isFinishing = false;
+    this.isRetrying = false;
+    this.hasRetried = false;
+    this.dock = byId("dock");
+    this.rounds = new Rounds(byId("turns"));
+    this.finish = new Finish({ onFinish: () => this.end(), onRefused: () => this.refuse() });
+    this.composer = new Composer(
+      { form: byId("composer"), box: byId("message"), send: byId("send"), count: byId("count") },
+      { maxChars: settings.max_chars, onDraft: (text) => this.outbox.keepDraft(text), onSend: (text) => this.send(text) },
+    );
+    this.composer.text = this.outbox.draftOf();
+    this.asking = new Asking((subject) => this.asks[subject ? partsOf(subject).ask : Object.keys(this.asks)[0]], {
+      dock: this.dock,
+      place: byId("ask"),
+      outbox: this.outbox,
+      page: {
+        waiting: () => this.waiting,
+        saved: (subject) => this.savedOf(subject),
+        describedBy: () => "",
+        send: (frame) => void this.connection.send(frame),
+        done: () => this.focus(),
+        changed: () => this.render(),
+        cancel: () => this.cancelVote,
+      },
+    });
+    this.asking.keepRoom("");
+    this.listen(storage);
+    explain(Object.values(this.asks).flat());
+    byId("unready").remove();
+    byId("arena").hidden = false;
+    this.connection = new Connection(settings.socket, {
+      onFrame: (frame) => this.onFrame(frame),
+      onState: () => this.render(),
+    });
+  }
+
+  /** @param {import("../kit/outbox.js").Store} storage */
+  listen(storage) {
+    byId("vote").addEventListener("click", () => this.vote());
+    byId("retry").addEventListener("click", () => this.retry());
+    byId("give-up").addEventListener("click", () => this.connection.send({ type: "give_up", battle: this.battle }));
+    listenToKeys({
+      openGroup: () => this.asking.group,
+      mayAnswer: () => this.asking.attention.mayPress,
+      early: () => this.asking.onEarlyKey(),
+      takeBack: () => this.asking.heldBack.takeBack(),
+      takeText: null,
+      escape: () => this.escape(),
+      storage,
+      toggle: byId("single-keys"),
+    });
+  }
+
+  // --- frames from the server ---
+
+  /** @param {Frame} frame */
+  onFrame(frame) {
+    if (frame.type === "state") this.onState(frame);
+    else if (frame.type === "refused") this.onRefused(frame);
+    this.render();
+  }
+
+  /** @param {Frame} state */
+  onState(state) {
+    const isNew = state.battle !== this.battle;
+    const isFirst = this.state === null;
+    this.outbox.settle(state);
+    if (isNew) this.dropOthers(state.battle);
+    if (isNew) this.isVoting = this.hasRetried = false;
+    this.state = state;
+    this.isFinishing = this.isRetrying = false;
+    if (state.finished) return this.leave(state.finished);
+    this.outbox.frames().forEach((pending) => this.connection.send(this.addressed(pending)));
+    this.showRounds(isFirst, isNew);
+    if (state.fault && !this.hasRetried) setTimeout(() => this.state?.fault && !this.hasRetried && this.retry(), RETRY_MS);
+  }
+
+  /** Forget answers about battles that are over. @param {number | null} battle */
+  dropOthers(battle) {
+    const { labels } = this.outbox.held;
+    Object.keys(labels)
+      .filter((subject) => partsOf(subject).position !== battle)
+      .forEach((subject) => this.outbox.dropLabel(subject));
+  }
+
+  /** @param {Frame} frame */
+  onRefused(frame) {
+    this.outbox.settle({ ...frame, position: frame.battle });
+    if (frame.key) this.composer.text = this.outbox.draftOf();
+    this.refusal = frame.say;
+  }
+
+  /** @param {string} url */
+  leave(url) {
+    this.connection.leave("ended");
+    this.outbox.forget();
+    byId("arena").replaceChildren(finished(url));
+    location.replace(url);
+  }
+
+  // --- actions of the worker ---
+
+  /** A frame with the battle that it is about. @param {Frame} frame */
+  addressed(frame) {
+    return frame.type === "turn" ? { ...frame, battle: this.battle } : frame;
+  }
+
+  /** @param {string} text */
+  send(text) {
+    if (!this.maySend || !text.trim() || this.composer.isTooLong) return this.render();
+    this.outbox.holdTurn(newKey(), text.trim());
+    this.composer.text = "";
+    this.refusal = null;
+    const turn = this.outbox.frames().find((frame) => frame.type === "turn");
+    if (turn) this.connection.send(this.addressed(turn));
+    this.render();
+    scrollTo({ top: document.body.scrollHeight });
+  }
+
+  vote() {
+    if (!this.mayVote) return this.render();
+    this.isVoting = true;
+    this.refusal = null;
+    this.render();
+    this.asking.focus();
+  }
+
+  escape() {
+    if (this.cancelVote) this.cancelVote.act();
+    else this.focus();
+  }
+
+  /** Button that returns from the questions to the conversation; null if it cannot go on. */
+  get cancelVote() {
+    if (!this.isVoting || !this.state?.may_send) return null;
+    return { label: gettext("Keep talking"), act: () => this.keepTalking() };
+  }
+
+  keepTalking() {
+    this.isVoting = false;
+    this.render();
+    this.composer.focus();
+  }
+
+  retry() {
+    this.hasRetried = true;
+    this.isRetrying = this.connection.send({ type: "retry", battle: this.battle });
+    this.render();
+  }
+
+  end() {
+    this.asking.heldBack.flush();
+    this.isFinishing = this.connection.send({ type: "finish" });
+    this.render();
+  }
+
+  refuse() {
+    setText(byId("hint"), this.obstacle);
+    this.focus();
+  }
+
+  focus() {
+    if (this.isOver) byId("over").focus({ preventScroll: true });
+    else if (this.asking.current) this.asking.focus();
+    else if (hasKeyboard()) this.composer.focus();
+  }
+
+  // --- what the page shows ---
+
+  /** Number of the battle on the page. @returns {number | null} */
+  get battle() {
+    return this.state?.battle ?? null;
+  }
+
+  /** True once all battles are done. */
+  get isOver() {
+    return this.state !== null && this.battle === null;
+  }
+
+  get isSending() {
+    return this.outbox.held.turn !== null;
+  }
+
+  get maySend() {
+    return this.state?.may_send === true && !this.isSending && !this.state.thinking;
+  }
+
+  get mayVote() {
+    return this.state?.may_vote === true && !this.isSending;
+  }
+
+  /** The answers that are stored about a subject. @param {string} subject */
+  savedOf(subject) {
+    const { position, ask } = partsOf(subject);
+    const saved = (this.state?.annotations ?? []).find((/** @type {any} */ each) => each.position === position && each.ask === ask);
+    return saved?.answers ?? {};
+  }
+
+  /** The subject that is to be judged now: while the worker votes, or once nothing can be written any more. */
+  get waiting() {
+    if (this.battle === null || !this.mayVote || !(this.isVoting || !this.state?.may_send)) return null;
+    const subjects = Object.keys(this.asks).map((ask) => subjectOf(this.battle, Number(ask)));
+    return this.asking.unjudged(subjects)[0] ?? null;
+  }
+
+  /** Why the work cannot be finished now; "" if it can. */
+  get obstacle() {
+    if (!this.state) return gettext("Connecting …");
+    if (!this.isOver) return gettext("Judge what is left, then finish.");
+    if (this.connection?.state !== "open") return gettext("Not connected: finish when the connection is back.");
+    return this.isFinishing ? gettext("Finishing …") : "";
+  }
+
+  /** @param {boolean} isFirst @param {boolean} isNew */
+  showRounds(isFirst, isNew) {
+    const { state } = this;
+    if (!state || state.battle === null) return byId("turns").replaceChildren();
+    const isMore = this.rounds.show(state.battle, state.turns);
+    const { ends } = this.rounds;
+    if (isNew) this.asking.sight.forget();
+    if (isMore && ends.length) this.meet(ends);
+    if (isNew && !isFirst) scrollTo({ top: 0 });
+    else if (isMore) [...byId("turns").children].at(-1)?.scrollIntoView({ block: "start" });
+    if ((isFirst || isNew) && document.activeElement === document.body) this.focus();
+  }
+
+  /** @param {HTMLElement[]} ends */
+  meet(ends) {
+    const length = ends.map((end) => end.textContent ?? "").join("").length;
+    for (const ask of Object.keys(this.asks)) this.asking.meet(subjectOf(this.battle, Number(ask)), ends, length);
+  }
+
+  render() {
+    if (this.state?.finished) return;
+    const line = this.connection?.state ?? "connecting";
+    const { isOver, obstacle } = this;
+    const isAsked = this.waiting !== null;
+    this.dock.dataset.mode = isOver ? "over" : isAsked ? "ask" : "write";
+    byId("composer").inert = isOver || isAsked;
+    this.asking.render();
+    byId("over").hidden = !isOver;
+    byId("vote").hidden = isOver || isAsked || !this.mayVote;
+    this.finish.show(obstacle, isOver);
+    setText(byId("why-not"), obstacle);
+    this.composer.unlock(this.maySend);
+    this.showWaiting();
+    setText(byId("hint"), this.hint());
+    byId("notice").hidden = !this.refusal;
+    setText(byId("notice"), this.refusal ?? "");
+    showConnection(line, writing());
+    showSaved(line, this.outbox.isEmpty, this.state !== null);
+    this.showDone();
+  }
+
+  /** The message that is being sent, the wait for both replies, and their failure. */
+  showWaiting() {
+    const text = this.outbox.held.turn?.text ?? "";
+    byId("sent").hidden = !text;
+    setText(byId("sent-text"), text);
+    const isOpen = this.connection?.state === "open";
+    setText(byId("sent-mark"), isOpen ? gettext("Sending …") : gettext("Not sent yet"));
+    const fault = this.isRetrying ? null : this.state?.fault;
+    byId("thinking").hidden = !(this.state?.thinking || this.isRetrying);
+    byId("fault").hidden = !fault;
+    setText(byId("fault-text"), fault?.say ?? "");
+    byId("give-up").hidden = !fault?.may_give_up;
+  }
+
+  hint() {
+    const { state } = this;
+    if (!state || this.isOver) return "";
+    if (this.asking.wasEarly) return whyLocked();
+    const { waiting } = this;
+    if (waiting) return this.asking.attention.isRead(waiting) ? "" : gettext("Read to the end, then answer.");
+    if (this.composer.isTooLong) return gettext("Shorten your message to send it.");
+    if (state.thinking) return gettext("Both chatbots are writing.");
+    if (this.mayVote) return gettext("Go on talking, or say which of the two is better.");
+    return hasKeyboard() ? gettext("Enter sends, Shift + Enter starts a new line.") : "";
+  }
+
+  showDone() {
+    const { done, size } = this.state?.progress ?? { done: 0, size: 1 };
+    const all = ngettext("Compared", "All %(n)s compared", done);
+    showProgress({ done, of: size, text: this.isOver ? all : gettext("Comparison %(n)s of %(all)s", { n: done + 1, all: size }) });
+  }
+}
+
+new Arena(JSON.parse(byId("arena-settings").textContent ?? "{}"));

@@ -1,0 +1,64 @@
+"""People write to two bots at once and vote, on wide and narrow windows; reloads lose nothing."""
+
+import pytest
+from asgiref.sync import sync_to_async
+from playwright.async_api import expect
+
+from tests.arenas import make_arena
+from tests.browser.conftest import Visit
+from turnwise.accounts.models import User
+from turnwise.labels.models import Label
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, {"width": 320, "height": 640}])
+async def test_a_worker_talks_with_two_and_votes(visit: Visit, rex: User, size: dict[str, int]) -> None:
+    study = await sync_to_async(make_arena)(rex)
+    wanda = await visit(viewport=size)
+    page = wanda.page
+    await wanda.go(study.get_entry_url())
+    await page.get_by_label("I agree to take part").check()
+    await page.get_by_role("button", name="Continue").click()
+    assert await wanda.flaws() == []
+    await page.get_by_role("button", name="Start the conversation").click()
+    box, vote = page.get_by_label("Your message"), page.get_by_role("button", name="Say which is better")
+    await expect(page.get_by_text("Comparison 1 of 2")).to_be_visible()
+    await expect(vote).to_be_hidden()
+    await box.fill("Half a thought")
+    await page.reload()
+    await expect(box).to_have_value("Half a thought")
+    await expect(page.get_by_text("Comparison 1 of 2")).to_be_visible()
+    await box.press("Enter")
+    await expect(page.locator(".side .turn__text")).to_have_count(2)
+    left, right = [await each.bounding_box() for each in await page.locator(".side").all()]
+    assert left
+    assert right
+    assert (left["x"] < right["x"]) is (size["width"] > 1000)
+    assert await wanda.flaws() == []
+    await vote.click()
+    await page.get_by_role("button", name="Keep talking").click()
+    await vote.click()
+    assert await wanda.flaws() == []
+    first = page.get_by_role("button", name="First")
+    await expect(first).to_have_attribute("aria-disabled", "false")
+    await first.click()
+    await expect(page.get_by_text("Comparison 2 of 2")).to_be_visible()
+    await expect(page.locator(".side")).to_have_count(0)
+
+    for n in (1, 2):
+        await box.fill(f"Message {n}")
+        await box.press("Enter")
+        await expect(page.locator(".side .turn__text")).to_have_count(2 * n)
+    # Nothing more can be written, so the question comes by itself.
+    tied = page.get_by_role("button", name="Tied")
+    await expect(tied).to_have_attribute("aria-disabled", "false")
+    await page.reload()
+    await expect(page.get_by_text("Comparison 2 of 2")).to_be_visible()
+    await expect(tied).to_have_attribute("aria-disabled", "false")
+    await tied.click()
+    await expect(page.get_by_text("That was the last one.")).to_be_visible()
+    assert await wanda.flaws() == []
+    await page.get_by_role("button", name="Finish").click()
+    await expect(page.get_by_text("completion code").first).to_be_visible()
+    assert [each.answers["better"] async for each in Label.objects.order_by("pk")] == ["first", "tied"]
