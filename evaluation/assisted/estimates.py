@@ -323,12 +323,12 @@ def _hidden(parts: Parts, influence: FloatArray, numbers: Numbers, whole: Spread
     hidden = 0.0
     systems = np.unique(parts.system)
     for system in systems:
-        own = np.where(parts.system == system, influence, 0.0)
-        found = whole if len(systems) == 1 else spread_of(parts.rows, own, numbers)
+        of_system = np.where(parts.system == system, influence, 0.0)
+        found = whole if len(systems) == 1 else spread_of(parts.rows, of_system, numbers)
         if found is None or found.freedom <= 0:
             continue
         ratio = float(scipy.special.ndtri((1 + LEVEL) / 2)) / t(found.freedom, LEVEL) / 2
-        hidden += max(0.0, independent(parts.rows, own) * ratio**2 - found.variance)
+        hidden += max(0.0, independent(parts.rows, of_system) * ratio**2 - found.variance)
     return hidden
 
 

@@ -73,8 +73,8 @@ def of_bots(conversations: Iterable[Conversation]) -> Exchanges:
     """Make the exchanges of conversations of bots with each other: every two neighbouring turns."""
     rows = _Rows()
     for number, conversation in enumerate(conversations):
-        for position, ((_, said), (speaker, reply)) in enumerate(pairwise(conversation)):
-            rows.add(number, position, speaker, (said, reply, reply))
+        for position, ((_, message), (speaker, reply)) in enumerate(pairwise(conversation)):
+            rows.add(number, position, speaker, (message, reply, reply))
         rows.conversations = number + 1
     return rows.done()
 
@@ -107,8 +107,8 @@ class _Rows:
 
     def done(self) -> Exchanges:
         columns = np.array(self._rows, dtype=np.int64).reshape(-1, 6).T
-        said, reply, following, position, conversation, replier = columns
+        message, reply, following, position, conversation, replier = columns
         return Exchanges(
-            list(self._texts), said, reply, following, position, conversation, self.conversations, replier,
+            list(self._texts), message, reply, following, position, conversation, self.conversations, replier,
             list(self._speakers),
         )  # fmt: skip

@@ -270,9 +270,9 @@ class _Fold:
 
     @classmethod
     def without(cls, bot: int, rated: Talks, rating: FloatArray, self_play: Talks) -> "_Fold":
-        kept, played = np.flatnonzero(rated.bot != bot), np.flatnonzero(self_play.bot == bot)
-        fit = _Fit.of(rated.values[kept], rating[kept])
-        return cls(fit, kept, played, _design(self_play.values[played], fit.centre, fit.scale))
+        rows, played = np.flatnonzero(rated.bot != bot), np.flatnonzero(self_play.bot == bot)
+        fit = _Fit.of(rated.values[rows], rating[rows])
+        return cls(fit, rows, played, _design(self_play.values[played], fit.centre, fit.scale))
 
     @cached_property
     def foretold(self) -> float:

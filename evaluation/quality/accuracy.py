@@ -108,12 +108,12 @@ def _of_item(answers: Sequence[tuple[str, Answers]]) -> Iterator[tuple[str, floa
 
 def _agreement(pairs: FloatArray) -> Agreement:
     """Average (n, 2) agreements by item: the rater's, and the others'."""
-    own, others = pairs.mean(axis=0).tolist()
+    own_share, others = pairs.mean(axis=0).tolist()
     if len(pairs) < 2:
-        return Agreement(len(pairs), own, others, 1.0)
+        return Agreement(len(pairs), own_share, others, 1.0)
     difference = pairs[:, 0] - pairs[:, 1]
     half = _Z * float(difference.std(ddof=1)) / math.sqrt(len(pairs))
-    return Agreement(len(pairs), own, others, own - others + half)
+    return Agreement(len(pairs), own_share, others, own_share - others + half)
 
 
 def _alike(one: Answers, other: Answers) -> float:

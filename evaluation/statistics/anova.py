@@ -100,10 +100,10 @@ def anova(scores: ArrayLike, factors: Mapping[str, ArrayLike]) -> Anova | Undefi
 
     def squares(term: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> Squares:
         without = _residual_sum(y, [blocks[each] for each in others])
-        own = blocks[term].shape[1]
+        columns_of_term = blocks[term].shape[1]
         added = max(0.0, without - _residual_sum(y, [blocks[each] for each in (*others, term)]))
-        f = added / own / (error / freedom)
-        return Squares(added, f, float(scipy.special.fdtrc(own, freedom, f)))
+        f = added / columns_of_term / (error / freedom)
+        return Squares(added, f, float(scipy.special.fdtrc(columns_of_term, freedom, f)))
 
     return Anova(
         [

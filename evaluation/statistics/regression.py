@@ -310,9 +310,9 @@ def _freedom(squares: FloatArray, crossed: FloatArray) -> FloatArray:
     P has the covariances of the clusters' scores for residuals of equal variance. Shapes of the arguments:
     (g, k) and (g, k, r).
     """
-    own = (crossed**2).sum(axis=2)
+    squared_sums = (crossed**2).sum(axis=2)
     between = np.einsum("gkr,gks->krs", crossed, crossed)
-    norm = (squares**2 - 2 * squares * own).sum(axis=0) + (between**2).sum(axis=(1, 2))
-    trace = (squares - own).sum(axis=0)
+    norm = (squares**2 - 2 * squares * squared_sums).sum(axis=0) + (between**2).sum(axis=(1, 2))
+    trace = (squares - squared_sums).sum(axis=0)
     freedoms: FloatArray = np.divide(trace**2, norm, out=np.zeros_like(trace), where=norm > 0)
     return freedoms

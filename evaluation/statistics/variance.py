@@ -87,11 +87,11 @@ def satterthwaite(share: FloatArray, expected: FloatArray) -> float:
     """
     v, total = expected, expected.sum()
     a = 1 / (1 - share)
-    own, mixed = v - 2 * share * v + share**2 * total, -2 * share * v + share**2 * total
+    own_part, mixed = v - 2 * share * v + share**2 * total, -2 * share * v + share**2 * total
     hh, hv, vv = (a * share**2).sum(), (a * share * v).sum(), (a * v**2).sum()
     crossed = 2 * hh * vv + total**2 * hh**2 + 2 * hv**2 - 4 * total * hh * hv
     squares = (a**2 * (v**2 + 2 * v * mixed)).sum() + crossed
-    return float(dot(a, own) ** 2 / squares)
+    return float(dot(a, own_part) ** 2 / squares)
 
 
 @dataclass(frozen=True, eq=False)

@@ -266,7 +266,7 @@ class Conversation:
             return f"{before}. {line}", reply
         if drawn < INTERRUPTED + LEFT + ASKED_BACK and self.open.own:
             return self.chance.choice(AND_YOU), self._reply(
-                [Answer(own, (NEW, BACK)) for own in self.open.own]
+                [Answer(answer, (NEW, BACK)) for answer in self.open.own]
             )
         return self._answer(self.open)
 

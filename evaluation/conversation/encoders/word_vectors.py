@@ -46,15 +46,15 @@ class Glove:
     def of(self, words: Collection[str]) -> tuple[dict[str, list[int]], Vectors]:
         """Return rows by word and the vectors (v, 50); a word without a vector has the rows of its parts."""
         index = _index(self._index_at) if words else {}  # reading it takes most of a second
-        kept: dict[int, int] = {}
+        positions: dict[int, int] = {}
         rows: dict[str, list[int]] = {}
         for word in sorted(words):
             there = [word] if word in index else parts(word)
             known = [index[part] for part in there if part in index]
             if known:
-                rows[word] = [kept.setdefault(row, len(kept)) for row in known]
+                rows[word] = [positions.setdefault(row, len(positions)) for row in known]
         table = np.load(self._vectors_at, mmap_mode="r")
-        return rows, np.ascontiguousarray(table[list(kept)], dtype=np.float32)
+        return rows, np.ascontiguousarray(table[list(positions)], dtype=np.float32)
 
 
 @cache

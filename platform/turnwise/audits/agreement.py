@@ -33,12 +33,12 @@ class Agreement:
 
 def agreement(audit: Audit) -> Agreement | None:
     """Compute the agreement; None while raters have decided no reply."""
-    said, decided = verdicts.votes_of_people(audit), verdicts.verdicts_of(audit)
+    people_votes, decided = verdicts.votes_of_people(audit), verdicts.verdicts_of(audit)
     if not decided:
         return None
     votes = [
         (number, rater, GROUP_KEYS[group])
-        for number, raters in enumerate(said.values())
+        for number, raters in enumerate(people_votes.values())
         for rater, (group, _) in enumerate(raters)
     ]
     unit, rater, value = zip(*votes, strict=True)

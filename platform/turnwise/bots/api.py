@@ -153,7 +153,7 @@ def adapters(request: HttpRequest) -> list[dict[str, Any]]:
 @router.get("/bots", response=answers(list[BotOut]))
 def bots(request: AuthenticatedHttpRequest) -> list[dict[str, Any]]:
     """Every bot that you may see, with its state: your own, those shared with you, and those open to all."""
-    return [_bot_out(standing) for standing in queries.bot_statuses(request.user)]
+    return [_bot_out(status) for status in queries.bot_statuses(request.user)]
 
 
 @router.post("/bots", response=answers(BotOut, 409, status=201, has_body=True))

@@ -210,15 +210,15 @@ def set_active(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _switched_off(bot: Bot) -> str:
-    said = _("“%(title)s” is switched off. Conversations with it cannot continue until it is on again.")
+    message = _("“%(title)s” is switched off. Conversations with it cannot continue until it is on again.")
     running = bot.study_bots.filter(study__state="open", study__rehearsal_of=None, target__gt=0).count()
     if running:
-        said += " " + ngettext(
+        message += " " + ngettext(
             "%(n)s open study has it and sends nobody new to it.",
             "%(n)s open studies have it and send nobody new to it.",
             running,
         )
-    return said % {"title": bot.title, "n": running}
+    return message % {"title": bot.title, "n": running}
 
 
 @login_required

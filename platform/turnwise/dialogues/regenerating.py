@@ -100,8 +100,8 @@ async def _version_frame(
 
     try:
         reply = await growing_replies.ask_bot(seat, context, send_loading, growing)
-        kept = await reply_versions.add(seat, position=position, key=key, reply=reply)
-        return reply_frame(kept) if kept.progress.turns == position + 1 else None
+        version = await reply_versions.add(seat, position=position, key=key, reply=reply)
+        return reply_frame(version) if version.progress.turns == position + 1 else None
     except ChatbotError as error:
         kind = type(error).__name__.removesuffix("Error")
         await in_database(services.record_fault, seat, position=position, kind=kind, detail=str(error))

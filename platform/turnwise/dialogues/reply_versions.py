@@ -123,11 +123,11 @@ def kept_reply(seat: SeatContext, position: int) -> KeptReply:
     if turn is None:
         raise RefusedError("ended")
     versions = list(ReplyVersion.objects.filter(turn=turn))
-    kept = next((version for version in versions if version.is_kept), None)
+    chosen = next((version for version in versions if version.is_kept), None)
     saved = saved_turn(seat, turn)
-    if kept:  # read at once with their number, as another tab may choose in between
-        saved = saved._replace(text=kept.text)
-    return KeptReply(saved, progress_of(seat), _frame(position, kept, len(versions)))
+    if chosen:  # read at once with their number, as another tab may choose in between
+        saved = saved._replace(text=chosen.text)
+    return KeptReply(saved, progress_of(seat), _frame(position, chosen, len(versions)))
 
 
 def versions_frame(seat: SeatContext, position: int) -> Frame | None:
@@ -135,8 +135,8 @@ def versions_frame(seat: SeatContext, position: int) -> Frame | None:
     if seat.max_reply_versions == 1:
         return None
     versions = list(_versions(seat, position).only("number", "is_kept"))
-    kept = next((version for version in versions if version.is_kept), None)
-    return _frame(position, kept, len(versions))
+    shown_version = next((version for version in versions if version.is_kept), None)
+    return _frame(position, shown_version, len(versions))
 
 
 def _frame(position: int, kept: ReplyVersion | None, of: int) -> Frame | None:

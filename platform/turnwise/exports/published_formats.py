@@ -228,8 +228,8 @@ def _conversation(rows: list[tuple[Any, ...]], redactor: Redactor) -> dict[str, 
     _, _, opens, url, configuration, *_, wholes = rows[0]
     agents, of_whole = _agents(opens), json.loads(wholes or "{}")
     content = []
-    for *_, speaker, text, own, heard, _ in rows:
-        answers = json.loads(own or "{}")
+    for *_, speaker, text, own_sentences, heard, _ in rows:
+        answers = json.loads(own_sentences or "{}")
         content.append(
             {
                 "agent": agents[speaker],

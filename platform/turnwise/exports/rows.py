@@ -275,8 +275,8 @@ def _statement_of(study: Study, table: Table) -> str:
 def _redacted(row: Sequence[Value], text_columns: Sequence[int], redactor: Redactor) -> Sequence[Value]:
     values = list(row)
     for index in text_columns:
-        said = values[index]
-        values[index] = redactor(said) if isinstance(said, str) else said
+        value = values[index]
+        values[index] = redactor(value) if isinstance(value, str) else value
     return values
 
 
@@ -287,8 +287,8 @@ def _with_answer_columns(
     redactor: Redactor,
 ) -> Sequence[Value]:
     """Row of a label with its answers in the columns of their questions."""
-    *known, said = row
-    answers = json.loads(str(said))
+    *known, answer_values = row
+    answers = json.loads(str(answer_values))
     names = [column.name for column in table.columns]
     of_set = asked[str(known[names.index("question_set")])]
     return [
@@ -337,7 +337,7 @@ def audit_rows(study: Study) -> list[dict[str, Any]]:
 
 
 def _row(bot: str, version: str | None, answer: Any) -> dict[str, Any]:
-    text_columns: dict[str, Any] = {name: said or None for name, said in verdicts.reply_row(answer).items()}
+    text_columns: dict[str, Any] = {name: text or None for name, text in verdicts.reply_row(answer).items()}
     if answer.verdict and answer.verdict.group is None:
         text_columns["people_group"] = UNDECIDED
     return {"bot": bot, "bot_version": version, **text_columns, "turn": answer.turn}

@@ -278,8 +278,8 @@ def _with_texts(row: LabelledTurn, beside: Sequence[dict[str, str]]) -> Labelled
     """Add these texts to a judgment's row, after those of its item, as the rater saw them."""
     if row.subject == "person":
         return row
-    own = orjson.loads(row.material) if row.material else []
-    return row._replace(material=json.dumps([*own, *beside], ensure_ascii=False))
+    material = orjson.loads(row.material) if row.material else []
+    return row._replace(material=json.dumps([*material, *beside], ensure_ascii=False))
 
 
 def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:

@@ -91,7 +91,7 @@ def _questions() -> ContextSetVersion:
 def _small_talk() -> ContextSetVersion:
     return load_shipped(
         "small-talk",
-        [_row(line, f"s{line:02}", said) for line, (said, _reply) in enumerate(SMALL_TALK, start=1)],
+        [_row(line, f"s{line:02}", message) for line, (message, _reply) in enumerate(SMALL_TALK, start=1)],
         title="Small talk",
         description="30 first turns about nothing in particular.",
         origin=_ORIGIN,

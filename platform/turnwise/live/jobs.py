@@ -25,8 +25,8 @@ def describe_failure(error: BaseException) -> str:
     """Describe in a sentence why a job failed: the error of a bot, else a pointer to the log."""
     if isinstance(error, ChatbotError):
         return last_line(error)
-    said = _("An error that was not expected ended it; the server's log says where: %(error)s")
-    return said % {"error": last_line(error)}
+    sentence = _("An error that was not expected ended it; the server's log says where: %(error)s")
+    return sentence % {"error": last_line(error)}
 
 
 log = logging.getLogger(__name__)

@@ -167,8 +167,8 @@ class LoopLayer:
             try:
                 await self._run_connection()
             except (RedisError, OSError, TimeoutError, ValueError) as error:
-                said = str(error) or type(error).__name__
-                log.warning("No connection to other processes over Redis (%s). It is retried.", said)
+                reason = str(error) or type(error).__name__
+                log.warning("No connection to other processes over Redis (%s). It is retried.", reason)
             self._is_up.clear()
             self._outbox.clear()
             self._tried.set()

@@ -139,8 +139,8 @@ def _matches(wanted: list[str]) -> Iterator[tuple[int, SearchResult]]:
     for name in FILES:
         here = page(name)
         for heading, text in here.passages:
-            said, titled = text.casefold(), f"{here.title} {heading.text}".casefold()
-            if all(word in said or word in titled for word in wanted):
+            folded, titled = text.casefold(), f"{here.title} {heading.text}".casefold()
+            if all(word in folded or word in titled for word in wanted):
                 yield (
                     sum(word in titled for word in wanted),
                     SearchResult(here, heading, _excerpt(text, wanted)),
@@ -216,8 +216,8 @@ def _passages(tokens: list[Token], headings: list[Heading]) -> Iterator[tuple[He
 
 
 def _text(inline: Token) -> str:
-    said = (" " if "break" in each.type else each.content for each in inline.children or [])
-    return "".join(said).strip()
+    pieces = (" " if "break" in each.type else each.content for each in inline.children or [])
+    return "".join(pieces).strip()
 
 
 def _rewrite_link(token: Token, folder: PurePosixPath | Path, links: list[str]) -> None:

@@ -181,11 +181,11 @@ def _gates(study: Study) -> Gates:
     qualification = qualification_tests.required_qualification(study)
 
     def passed(path: str) -> list[Q]:
-        own = OuterRef(f"{path}worker")
-        said = Label.objects.filter(participation__worker=own, participation__study=study)
-        found = [said.filter(ask=ask) for ask in asked]
-        practised = [Practice.objects.filter(worker=own, question_set=key) for key in keys]
-        tried = Attempt.objects.filter(worker=own, qualification=qualification, passed=True)
+        worker = OuterRef(f"{path}worker")
+        labels = Label.objects.filter(participation__worker=worker, participation__study=study)
+        found = [labels.filter(ask=ask) for ask in asked]
+        practised = [Practice.objects.filter(worker=worker, question_set=key) for key in keys]
+        tried = Attempt.objects.filter(worker=worker, qualification=qualification, passed=True)
         return [Q(Exists(each)) for each in (*found, *practised, *([tried] if qualification else ()))]
 
     return passed
@@ -268,13 +268,13 @@ def _paid(stood: Progress) -> Stage:
 
 def _reasons(counted: Mapping[str, int], words: Mapping[str, Any], otherwise: str = "%(n)s") -> str:
     """Reasons with their numbers in words, the most frequent first; unnamed reasons are summed up."""
-    told, others = [], 0
+    reasons, others = [], 0
     for what, n in sorted(counted.items(), key=lambda each: (-each[1], each[0])):
         if what not in words:
             others += n
         elif n > 0:
-            told.append(words[what] % {"n": n})
-    return "; ".join([*told, otherwise % {"n": others}] if others else told)
+            reasons.append(words[what] % {"n": n})
+    return "; ".join([*reasons, otherwise % {"n": others}] if others else reasons)
 
 
 def _in_percent(stage: Stage, *, of: int) -> Stage:

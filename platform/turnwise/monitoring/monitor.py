@@ -153,9 +153,9 @@ def _bots(study: Study, now: datetime) -> list[BotNow]:
     at = progress(study, now=now)
     if not at:
         return []
-    told = _rows(_TIMES_AND_FAULTS, [study.pk, TIMED_CONVERSATIONS, now - DAY, study.pk])
-    times = {bot: map(_number, timed) for bot, *timed, _, _ in told}
-    failed = {bot: (faults, lately) for bot, _, _, _, faults, lately in told}
+    rows = _rows(_TIMES_AND_FAULTS, [study.pk, TIMED_CONVERSATIONS, now - DAY, study.pk])
+    times = {bot: map(_number, timed) for bot, *timed, _, _ in rows}
+    failed = {bot: (faults, lately) for bot, _, _, _, faults, lately in rows}
     states = presence.bot_states(each.of.name for each in at if each.of.active)
     return [
         BotNow(

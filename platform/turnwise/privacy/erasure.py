@@ -87,13 +87,13 @@ def due_for_erasure(now: datetime, study: Study | None = None) -> QuerySet[Parti
 
 def _due_keys(among: QuerySet[Participation], now: datetime) -> QuerySet[Participation, Any]:
     """Keys of those of these participations whose identifiers are due for erasure."""
-    kept = ExpressionWrapper(
+    erasable_at = ExpressionWrapper(
         F("study__retention_days") * Value(timedelta(days=1)), output_field=DurationField()
     )
     ended = Coalesce("assignment__ended_at", "assignment__active_at", "consented_at")
     rows = among.filter(erased_at=None)
     # No participation ends before its consent, so the indexed `consented_at` narrows the search.
-    over = rows.alias(kept=kept, ended=ended).filter(
+    over = rows.alias(kept=erasable_at, ended=ended).filter(
         consented_at__lte=now - F("kept"), ended__lte=now - F("kept")
     )
     withdrew = rows.filter(withdrawal__isnull=False)

@@ -82,19 +82,19 @@ def withdraw(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     """Show how much is stored about a participant; a POST erases it at their request."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     people = Participation.objects.select_related("study", "worker", "withdrawal")
-    own = get_object_or_404(people, pk=participation, study=study)
+    person = get_object_or_404(people, pk=participation, study=study)
     refused = ""
     if request.method == "POST":
         assert request.user.is_authenticated
         try:
-            message = _erase(own, request.POST.get("what", "everything"), request.user)
+            message = _erase(person, request.POST.get("what", "everything"), request.user)
         except ValidationError as error:
             refused = " ".join(error.messages)
         else:
-            messages.success(request, message % {"who": own.pseudonym})
+            messages.success(request, message % {"who": person.pseudonym})
             return redirect("privacy:overview", pk=study.pk)
-    shown = {"stored": count_stored(own), "is_owed": erasure.has_unpaid_amount(own), "refused": refused}
-    context = {"study": study, "own": own, **shown}
+    shown = {"stored": count_stored(person), "is_owed": erasure.has_unpaid_amount(person), "refused": refused}
+    context = {"study": study, "own": person, **shown}
     return render(request, "privacy/withdraw_for.html", context, status=422 if refused else 200)
 
 
@@ -150,10 +150,10 @@ def redact(request: HttpRequest, pk: int) -> HttpResponse:
     # Texts that arrived while the page was open were not reviewed.
     is_newest = _whole_number(request.POST.get("seen", "")) >= study.results_version
     chosen = request.POST.getlist("shown" if "all" in request.POST else "text")
-    own = [(Kind.OTHER, each) for each in request.POST.getlist("own")]
+    typed = [(Kind.OTHER, each) for each in request.POST.getlist("own")]
     try:
         with transaction.atomic():
-            done = redaction.redact(study, [*map(_parsed, chosen), *own], by=request.user)
+            done = redaction.redact(study, [*map(_parsed, chosen), *typed], by=request.user)
             if done:
                 _update_dependents(study)
     except ValidationError as error:
@@ -162,7 +162,9 @@ def redact(request: HttpRequest, pk: int) -> HttpResponse:
     if is_newest:
         redaction.note_review(study, by=request.user)
     message = ngettext("%(n)d text is redacted.", "%(n)d texts are redacted.", done) % {"n": done}
-    messages.success(request, message if chosen or own else _("It is recorded that you reviewed the texts."))
+    messages.success(
+        request, message if chosen or typed else _("It is recorded that you reviewed the texts.")
+    )
     further = _whole_number(request.POST.get("after", ""))
     address = reverse("privacy:texts", args=[pk])
     return redirect(f"{address}?after={further}" if further else address)
@@ -173,9 +175,9 @@ def redact(request: HttpRequest, pk: int) -> HttpResponse:
 def undo(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
-    own = get_object_or_404(Redaction, study=study, pk=_whole_number(request.POST.get("redaction", "")))
+    undone = get_object_or_404(Redaction, study=study, pk=_whole_number(request.POST.get("redaction", "")))
     with transaction.atomic():
-        redaction.undo(own.pk, by=request.user)
+        redaction.undo(undone.pk, by=request.user)
         _update_dependents(study)
     messages.success(request, _("It leaves the platform as it was written again."))
     return redirect("privacy:texts", pk=pk)

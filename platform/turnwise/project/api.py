@@ -136,8 +136,8 @@ def _not_as_described(request: HttpRequest, error: ValidationError) -> HttpRespo
 
 def _joined(messages: Sequence[str]) -> str:
     """Join messages about one value; the choice of nothing is no choice worth naming."""
-    kept = [each for each in messages if each != "Input should be ''"] or messages
-    return ", or ".join(dict.fromkeys(kept))
+    informative = [each for each in messages if each != "Input should be ''"] or messages
+    return ", or ".join(dict.fromkeys(informative))
 
 
 def _field(path: Sequence[str | int]) -> str:

@@ -134,9 +134,9 @@ def _run(tool: str, *arguments: str, given: bytes | None = None) -> bytes:
     command: Sequence[str] = (_program(tool), *arguments)
     done = subprocess.run(command, input=given, capture_output=True, check=False)
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-        cure = f". {_CURE}" if "version" in said[0] else ""
-        raise DumpError(f"{tool} ended with {done.returncode}: {said[0]}{cure}")
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        cure = f". {_CURE}" if "version" in lines[0] else ""
+        raise DumpError(f"{tool} ended with {done.returncode}: {lines[0]}{cure}")
     return done.stdout
 
 

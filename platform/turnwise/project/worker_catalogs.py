@@ -207,8 +207,8 @@ def written(catalog: Catalog) -> tuple[bytes, bytes]:
 def forms(message: Message) -> tuple[list[str], list[str]]:
     """The English of a text, and its translation: of one with a number, all forms of both."""
     ids = message.id if isinstance(message.id, tuple | list) else [message.id]
-    said = message.string if isinstance(message.string, tuple | list) else [message.string]
-    return [str(each) for each in ids], [str(each or "") for each in said]
+    plural_forms = message.string if isinstance(message.string, tuple | list) else [message.string]
+    return [str(each) for each in ids], [str(each or "") for each in plural_forms]
 
 
 def missing(catalog: Catalog) -> list[str]:

@@ -30,11 +30,11 @@ COLUMNS = ("worker", "decision", "reason", "by", "at", "undone_at", "undone_by")
 @login_required
 def decide(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     study = study_with_workers(request, pk)
-    own = get_object_or_404(study.participations.select_related("worker"), pk=participation)
+    participant = get_object_or_404(study.participations.select_related("worker"), pk=participation)
     assert request.user.is_authenticated
     try:
         made = decisions.decide(
-            own,
+            participant,
             request.POST.get("action", ""),
             reason=request.POST.get("reason", ""),
             by=request.user,

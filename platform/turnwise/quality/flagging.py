@@ -213,14 +213,14 @@ def work_by_worker(study: Study) -> dict[str, Work]:
             known[worker].append(KnownAnswer(is_right(json.loads(right or "{}"), answered), is_check, pk))
             continue
         free = texts.setdefault(asked, set(question_set(asked).free_texts))
-        kept = {key: answer for key, answer in answered.items() if key not in free}
-        for question in [key for key in kept if (asked, key) in checks]:
+        judged = {key: answer for key, answer in answered.items() if key not in free}
+        for question in [key for key in judged if (asked, key) in checks]:
             right_one = is_right({question: [checks[asked, question]]}, answered)
             known[worker].append(KnownAnswer(right_one, True, pk))
-            del kept[question]
+            del judged[question]
         time = float("nan") if ms is None else float(ms)
         judgments[worker].append(
-            Judgment(worker, f"{asked} {item}", f"{asked} {system}", kept, time, words, occasion, pk)
+            Judgment(worker, f"{asked} {item}", f"{asked} {system}", judged, time, words, occasion, pk)
         )
     return {
         worker: Work(judgments[worker], known[worker], messages[worker], typed[worker])

@@ -71,7 +71,7 @@ def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
 
 
 def _question(block: Sequence[tuple[int, str]]) -> QuestionData:
-    said: list[str] = []
+    phrases: list[str] = []
     choices: list[tuple[str, bool]] = []
     why: list[str] = []
     for number, line in block:
@@ -86,11 +86,11 @@ def _question(block: Sequence[tuple[int, str]]) -> QuestionData:
         elif choices:
             raise _at(number, _("A choice begins with * or -, and a new question follows an empty line."))
         else:
-            said.append(line)
+            phrases.append(line)
     right = [number for number, (_choice, is_right) in enumerate(choices) if is_right]
-    _refuse_question(block[0][0], said, len(choices), len(right))
+    _refuse_question(block[0][0], phrases, len(choices), len(right))
     return {
-        "text": "\n".join(said),
+        "text": "\n".join(phrases),
         "choices": [choice for choice, _right in choices],
         "right": right,
         "why": " ".join(why),

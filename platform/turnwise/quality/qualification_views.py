@@ -192,12 +192,12 @@ def _edited(request: HttpRequest, own: Qualification) -> HttpResponse:
 @require_POST
 @login_required
 def delete(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
-    own = get_object_or_404(qualifications_of(request.user), pk=pk)
+    deleted = get_object_or_404(qualifications_of(request.user), pk=pk)
     deleter = SoftDeleter()
     try:
         with transaction.atomic():
-            deleter.delete(Qualification.objects.filter(pk=own.pk))
-            deletion = deleter.store(own.title, by=request.user)
+            deleter.delete(Qualification.objects.filter(pk=deleted.pk))
+            deletion = deleter.store(deleted.title, by=request.user)
     except ProtectedError:
         messages.error(request, gettext("Studies require it, or people have tried it, so it is kept."))
         return redirect("quality:qualification", pk=pk)
@@ -235,17 +235,17 @@ def qualify(request: HttpRequest, study: Study) -> HttpResponse:
     marked: Attempt | None = None
     if request.method == "POST" and not unanswered:
         marked = once(request, lambda: qualification_tests.record_attempt(participation, given))
-    own = qualification_tests.attempt_status(participation.worker, wanted)
-    if own.passed:
+    attempt = qualification_tests.attempt_status(participation.worker, wanted)
+    if attempt.passed:
         return _passed(request, study, marked)
-    if own.failed:
+    if attempt.failed:
         if marked is None:  # the worker used the last attempt in another study meanwhile
             qualification_tests.record_attempt(participation, given)
         return redirect("crowd:thanks", code=study.code)
     context = {
         "study": study,
         "qualification": wanted,
-        "standing": own,
+        "standing": attempt,
         "marked": marked,
         "unanswered": unanswered,
         "questions": _questions_context(wanted, given, marked),

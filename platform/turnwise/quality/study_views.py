@@ -80,21 +80,21 @@ def messages_of(user: User) -> list[MessageTemplate]:
 def message_templates(request: HttpRequest) -> HttpResponse:
     """List the user's saved messages; a POST adds one."""
     assert request.user.is_authenticated
-    own = messages_of(request.user)
+    templates = messages_of(request.user)
     form = MessageForm(
         request.POST if request.method == "POST" else None, instance=MessageTemplate(owner=request.user)
     )
     if form.is_bound and form.is_valid():
-        if len(own) >= MOST_OF_A_PERSON:
+        if len(templates) >= MOST_OF_A_PERSON:
             form.add_error(None, _("You have %(n)d messages; remove one first.") % {"n": MOST_OF_A_PERSON})
-        elif any(each.title == form.cleaned_data["title"] for each in own):
+        elif any(each.title == form.cleaned_data["title"] for each in templates):
             form.add_error("title", _("You have a message of this name. Choose another."))
         else:
             # A form sent twice at the same time is stored once.
             MessageTemplate.objects.bulk_create([form.save(commit=False)], ignore_conflicts=True)
             messages.success(request, _("The message is saved."))
             return redirect("quality:messages")
-    context = {"own": own, "form": form}
+    context = {"own": templates, "form": form}
     return render(request, "quality/messages.html", context, status=422 if form.is_bound else 200)
 
 
@@ -269,8 +269,8 @@ def history(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     assert request.user.is_authenticated
     of_study = study.participations.select_related("entered_by", "study")
     here = get_object_or_404(of_study, pk=participation)
-    own = studies_of(request.user).filter(rehearsal_of=None)
-    parts = Participation.objects.filter(worker=here.worker_id, study__in=own)
+    studies = studies_of(request.user).filter(rehearsal_of=None)
+    parts = Participation.objects.filter(worker=here.worker_id, study__in=studies)
     decided = Decision.objects.filter(participation__in=parts.values("pk"))
     shown = parts.select_related("study", "assignment").prefetch_related("flags").order_by("-consented_at")
     context = {

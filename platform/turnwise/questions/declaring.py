@@ -146,8 +146,8 @@ def _number(text: str) -> int | str:
 
 
 def _texts(draft: Draft, language: LanguageDraft) -> dict[str, str]:
-    said = ((text, language.texts.get(key, "")) for key, text in texts_of(draft))
-    return {text: translation for text, translation in said if translation.strip()}
+    translated = ((text, language.texts.get(key, "")) for key, text in texts_of(draft))
+    return {text: translation for text, translation in translated if translation.strip()}
 
 
 # --- from a declaration to a draft ---
@@ -172,8 +172,8 @@ def draft_of(questions: QuestionSet) -> Draft:
         }
     )
     for code, texts in questions.translations.items():
-        said = {key: texts[text] for key, text in texts_of(draft) if text in texts}
-        draft.languages.append(LanguageDraft(code=code, texts=said))
+        translated = {key: texts[text] for key, text in texts_of(draft) if text in texts}
+        draft.languages.append(LanguageDraft(code=code, texts=translated))
     return draft
 
 
@@ -226,7 +226,7 @@ def _example_draft(
 ) -> dict[str, Any]:
     answers = declared["answers"].items()
     return declared | {
-        "context": "\n".join(f"{who}: {said}" for who, said in declared["context"]),
+        "context": "\n".join(f"{who}: {text}" for who, text in declared["context"]),
         "answers": {ids[key]: _answer_texts(questions.question(key), answer) for key, answer in answers},
     }
 

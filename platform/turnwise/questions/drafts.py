@@ -241,7 +241,7 @@ def texts_of(draft: Draft) -> Iterator[tuple[str, str]]:
     for example in draft.examples:
         yield from _keyed(
             example.id,
-            {f"said-{n}": said for n, (_, said) in enumerate(turns_of(example.context))}
+            {f"said-{n}": text for n, (_, text) in enumerate(turns_of(example.context))}
             | {"response": example.response, "other": example.other, "why": example.why},
         )
 
@@ -254,9 +254,9 @@ def turns_of(context: str) -> list[tuple[str, str]]:
     """The turns of an example, a line each: “You: …” or “Chatbot: …”; without a name the two alternate."""
     found: list[tuple[str, str]] = []
     for line in filter(None, map(str.strip, context.splitlines())):
-        who, colon, said = line.partition(":")
+        who, colon, text = line.partition(":")
         if colon and who.strip().lower() in ("you", "chatbot"):
-            found.append((who.strip().capitalize(), said.strip()))
+            found.append((who.strip().capitalize(), text.strip()))
         else:
             found.append(("Chatbot" if found and found[-1][0] == "You" else "You", line))
     return found

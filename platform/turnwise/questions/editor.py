@@ -232,9 +232,9 @@ class Editor:
         for each in earlier:
             words = _("after some answers to “%(question)s”") % {"question": each.wording or each.key}
             options.append(Option(each.id, words, each.id == condition.question))
-        own = values_of(question) if question.kind in ("one", "scale") else []
+        values = values_of(question) if question.kind in ("one", "scale") else []
         otherwise = (
-            Option("", _("no answer"), not question.otherwise), *offered(own, [question.otherwise])
+            Option("", _("no answer"), not question.otherwise), *offered(values, [question.otherwise])
         )  # fmt: skip
         yield self._field(
             f"{at}.asked_if.question", "select", label=_("It is asked"), options=tuple(options), shows=True

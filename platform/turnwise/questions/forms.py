@@ -58,11 +58,11 @@ class QuestionSetField(forms.ChoiceField):
             **kwargs: as of any field.
         """
         blank = [("", nothing)] if nothing else []
-        own = format_html(
+        help_text = format_html(
             gettext('Your own are on the page <a href="{}">Questions</a>.'), reverse("questions:sets")
         )
         kwargs.setdefault("label", _("Questions"))
-        kwargs.setdefault("help_text", own)
+        kwargs.setdefault("help_text", help_text)
         kwargs.setdefault("required", not nothing)
         super().__init__(choices=[*blank, *offered(user, about, beside=beside)], **kwargs)
         self.user, self.about = user, about

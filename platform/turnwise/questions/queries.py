@@ -12,8 +12,8 @@ from turnwise.questions.question_sets import question_set, titled
 
 def sets_of(user: User | AnonymousUser) -> QuerySet[OwnSet]:
     """The sets that this person may read and use: their own, and those that are shared."""
-    own = visible_to(user, OwnSet.objects.all(), owner="owner")
-    return own | OwnSet.objects.filter(shared=True) if user.is_authenticated else own
+    sets = visible_to(user, OwnSet.objects.all(), owner="owner")
+    return sets | OwnSet.objects.filter(shared=True) if user.is_authenticated else sets
 
 
 def editable_sets(user: User | AnonymousUser) -> QuerySet[OwnSet]:

@@ -77,7 +77,8 @@ def questions_json(key: str, language: str, hidden: Collection[Scalar] = ()) -> 
     both = zip(declared.questions, declared.in_language(language).questions, strict=True)
     # A key is a word of the language in which the question was declared.
     return [
-        question_json(said, hidden) | {"short": "" if said == own else said.wording} for own, said in both
+        question_json(shortened, hidden) | {"short": "" if shortened == question else shortened.wording}
+        for question, shortened in both
     ]
 
 

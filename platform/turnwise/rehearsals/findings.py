@@ -163,14 +163,14 @@ def _labels(plan: Plan, system: str, columns: Any, row: Any) -> Finding:
     given, counted = plan.labels(system), row["labels"] if row else 0
     means = _counted(plan, given)
     shown = [cell["value"] for cell in row["cells"]] if row else []
-    told = ", ".join(
+    counts = ", ".join(
         f"{column['title']} {'unknown' if mean is None else f'{mean:.1f}'}"
         for column, mean in zip(columns, means, strict=True)
     )
     return Finding(
         len(given) == counted and (not given or _are_equal(means, shown)),
         f"{system}: the report rests on {counted} labels; {len(given)} were given, and counted one by one "
-        f"they say {told}.",
+        f"they say {counts}.",
     )
 
 

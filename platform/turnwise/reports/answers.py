@@ -135,7 +135,7 @@ def _texts_of(study: Study, questions: QuestionSet, labels: list[int]) -> dict[s
     with connection.cursor() as cursor:
         cursor.execute(statement, [*keys, labels, keys])
         redactor = redactor_for(study)
-        found = {pk: [redactor(each) if each else each for each in said] for pk, *said in cursor.fetchall()}
+        found = {pk: [redactor(each) if each else each for each in texts] for pk, *texts in cursor.fetchall()}
     nothing = [None] * len(asked)
     rows = [found.get(pk, nothing) for pk in labels]
     return {

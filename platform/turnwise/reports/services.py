@@ -244,8 +244,8 @@ def staleness(study: Study, shown: Report | None, newest: Report | None) -> str:
     if newest is None:
         return ""  # the page explains how it fills
     if newest.state == Report.State.FAILED:
-        kept = " The figures below are from the last one that worked." if shown else ""
-        return f"The last computation failed: {newest.reason}{kept}"
+        remark = " The figures below are from the last one that worked." if shown else ""
+        return f"The last computation failed: {newest.reason}{remark}"
     if newest.state in IN_PROGRESS:
         return "A new report is being computed." if shown else "The first report is being computed."
     if not covers(newest, study, judgments_in(study)):

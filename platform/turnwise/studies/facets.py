@@ -51,8 +51,8 @@ def set_facets(study: Study, facets: Mapping[str, Mapping[str, str]]) -> None:
 
 
 def _checked(bot: str, levels: Mapping[str, str]) -> dict[str, str]:
-    kept = {facet.strip(): level.strip() for facet, level in levels.items() if level.strip()}
-    for facet, level in kept.items():
+    checked = {facet.strip(): level.strip() for facet, level in levels.items() if level.strip()}
+    for facet, level in checked.items():
         if not facet:
             raise ValidationError(
                 _("A facet of “%(bot)s” has no name. Write it as name=level.") % {"bot": bot}
@@ -62,7 +62,7 @@ def _checked(bot: str, levels: Mapping[str, str]) -> dict[str, str]:
                 _("“%(text)s…” is longer than %(most)s characters, or has one that no database takes.")
                 % {"text": wrong.replace("\x00", "")[:LONGEST], "most": LONGEST}
             )
-    return kept
+    return checked
 
 
 def parse_facets(text: str) -> dict[str, str]:

@@ -105,10 +105,10 @@ class AskForm(forms.Form):
     ) -> None:
         super().__init__(*args, **kwargs)
         self.fields["when"].choices = [  # type: ignore[attr-defined]  # a choice
-            (f"{each}:{moment}", said)
+            (f"{each}:{moment}", label)
             for each, moments in _WHEN.items()
             if each in about
-            for moment, said in moments.items()
+            for moment, label in moments.items()
         ]
         self.fields["question_set"] = QuestionSetField(
             user,

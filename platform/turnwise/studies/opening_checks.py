@@ -52,9 +52,11 @@ def checks(study: Study) -> list[Check]:
         pay = _("Each worker is promised %(pay)s.") % {"pay": study.pay} if study.pay else unpaid
         found += [Check(_("Pay"), pay, True)]
     if any(bot.is_operated for bot in task.bots_to_try(study)):
-        told = _("Workers are told at the end what the debriefing says.")
+        debriefing_remark = _("Workers are told at the end what the debriefing says.")
         untold = _("Workers are never told that a person answers as the chatbot. Write a debriefing.")
-        found += [Check(_("Debriefing"), told if study.debriefing else untold, bool(study.debriefing))]
+        found += [
+            Check(_("Debriefing"), debriefing_remark if study.debriefing else untold, bool(study.debriefing))
+        ]
     return [*found, *_picture_check(study), *_scenario_check(study)]
 
 
@@ -157,7 +159,7 @@ def _contact_check(study: Study) -> Check:
 
 def _script_checks(study: Study, consent: ConsentVersion | None) -> list[Check]:
     """Check that the texts' script fits a language of the study."""
-    told = [
+    problems = [
         (_("The consent text is %(script)s, and people take part in %(languages)s. Translate it."),
          consent.text if consent else "", ENOUGH_LETTERS),
         (_("The instructions are %(script)s, and people take part in %(languages)s. Translate them."),
@@ -169,7 +171,7 @@ def _script_checks(study: Study, consent: ConsentVersion | None) -> list[Check]:
          study.opening_text if task_of(study).has_conversations else "", 1),
     ]  # fmt: skip
     found = []
-    for says, text, enough in told:
+    for says, text, enough in problems:
         why = [contradiction([text], language, enough=enough) for language in study.languages]
         if why and all(why):
             fields = {"script": why[0], "languages": study.language_names, "text": text}
@@ -204,12 +206,12 @@ def open_study(study: Study, *, to: User) -> list[Greeting]:
     """
     if missing := first_obstacle(study):
         raise ValidationError(missing.says)
-    told = try_bots(study, to=to)
-    if told and not any(each.answered for each in told):
-        why = " ".join(f"{each.bot}: {each.says}" for each in told)
+    greetings = try_bots(study, to=to)
+    if greetings and not any(each.answered for each in greetings):
+        why = " ".join(f"{each.bot}: {each.says}" for each in greetings)
         raise ValidationError(
             _("None of its bots answers, so nobody could be admitted and nothing changes. %(why)s")
             % {"why": why}
         )
     set_state(study.pk, Study.State.OPEN)
-    return told
+    return greetings

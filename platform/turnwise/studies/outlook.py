@@ -126,18 +126,18 @@ class OutlookForm(forms.Form):
     @property
     def targets(self) -> list[int]:
         """Targets of conversations with each bot, of a valid form; one number if people talk together."""
-        told: str = self.cleaned_data["wanted"]
-        return [each for each in map(int, filter(None, told.split(","))) if each]
+        text: str = self.cleaned_data["wanted"]
+        return [each for each in map(int, filter(None, text.split(","))) if each]
 
     def outlook(self, planned: PlannedStudy) -> Outlook:
         """Compute the outlook of a valid form for the size that the task planned."""
-        told = self.cleaned_data
+        fields = self.cleaned_data
         return outlook(
             planned,
-            minutes=told["minutes"] or 0,
-            pay=told["pay"] or Decimal(0),
-            currency=told["currency"],
-            question_set=told["question_set"],
+            minutes=fields["minutes"] or 0,
+            pay=fields["pay"] or Decimal(0),
+            currency=fields["currency"],
+            question_set=fields["question_set"],
         )
 
 

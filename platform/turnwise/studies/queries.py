@@ -160,32 +160,36 @@ def union_of_tasks(
     keys: defaultdict[str, list[int]] = defaultdict(list)
     for study in studies:
         keys[study.task].append(study.pk)
-    each = [rows(task_named(task), Study.objects.filter(pk__in=own)) for task, own in keys.items()]
+    each = [
+        rows(task_named(task), Study.objects.filter(pk__in=study_keys)) for task, study_keys in keys.items()
+    ]
     return each[0].union(*each[1:], all=True) if each else ()
 
 
 def count_expression(rows: QuerySet[Any], study: str = "study") -> Coalesce:
     """Expression that counts these rows by the outer row's study; `study` is their path to it."""
-    own = rows.filter(**{study: OuterRef("study")}).order_by().values(study)
-    return Coalesce(Subquery(own.annotate(n=Count("*")).values("n")), 0)
+    of_study = rows.filter(**{study: OuterRef("study")}).order_by().values(study)
+    return Coalesce(Subquery(of_study.annotate(n=Count("*")).values("n")), 0)
 
 
 def progress_sentence(study: Study, finished: int, wanted: int) -> str:
     """Progress of a study in words, such as "3 of 10 conversations finished"."""
     unit = task_of(study).unit
     if unit == Unit.RESPONSE:
-        said = ngettext(
+        sentence = ngettext(
             "%(done)s of %(all)s response written", "%(done)s of %(all)s responses written", wanted
         )
     elif unit == Unit.CONVERSATION:
-        said = ngettext(
+        sentence = ngettext(
             "%(done)s of %(all)s conversation finished",
             "%(done)s of %(all)s conversations finished",
             wanted,
         )
     else:
-        said = ngettext("%(done)s of %(all)s judgment given", "%(done)s of %(all)s judgments given", wanted)
-    return said % {"done": f"{finished:,}", "all": f"{wanted:,}"}
+        sentence = ngettext(
+            "%(done)s of %(all)s judgment given", "%(done)s of %(all)s judgments given", wanted
+        )
+    return sentence % {"done": f"{finished:,}", "all": f"{wanted:,}"}
 
 
 def incomplete_progress(study: Study, finished: int, wanted: int) -> str:

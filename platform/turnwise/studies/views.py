@@ -62,16 +62,16 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
     task = task_of(study)
     page = task.form(request.user, study, request.POST or None)
     page.form.files = request.FILES
-    way, is_new = request.GET.get("way", ""), study.pk is None
+    intention, is_new = request.GET.get("way", ""), study.pk is None
     if request.method == "POST" and page.is_valid() and (saved := _saved(request, page)):
-        return redirect(task.first_page(saved, way) if is_new else saved)
+        return redirect(task.first_page(saved, intention) if is_new else saved)
     context = {
         "study": study if study.pk else None,
         "task": task,
         "tasks": tasks(),
         "presets": [(True, presets_of(task)), (False, [each for each in PRESETS if not each.is_for(task)])],
         "protocol": study.protocol,
-        "way": way if way in task.entry_points else "",
+        "way": intention if intention in task.entry_points else "",
         **page.template_context(),
     }
     return render(request, page.template, context, status=200 if request.method == "GET" else 422)
@@ -123,11 +123,11 @@ def archive(request: HttpRequest, pk: int) -> HttpResponse:
 def opening(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Checks before the opening; a POST also greets each bot."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    told: list[Greeting] = []
+    greetings: list[Greeting] = []
     status = 200
     if request.POST.get("greet"):
         try:
-            told = try_bots(study, to=request.user)
+            greetings = try_bots(study, to=request.user)
         except TooManyAtOnceError:
             messages.error(request, _check_running_message())
             status = 429
@@ -138,8 +138,8 @@ def opening(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
         "obstacle": obstacle_among(found),
         "bots": task_of(study).bots_to_try(study),
         "has_workers": task_of(study).has_workers,
-        "tried": told,
-        "none_answers": bool(told) and not any(each.answered for each in told),
+        "tried": greetings,
+        "none_answers": bool(greetings) and not any(each.answered for each in greetings),
     }
     return render(request, "studies/opening.html", context, status=status)
 
@@ -227,8 +227,10 @@ def sharing(request: HttpRequest, pk: int) -> HttpResponse:
         except ValidationError as error:
             refused = " ".join(error.messages)
         else:
-            told = _("%(name)s can now change it.") if shared.may_change else _("%(name)s can now read it.")
-            messages.success(request, told % {"name": shared.person})
+            message = (
+                _("%(name)s can now change it.") if shared.may_change else _("%(name)s can now read it.")
+            )
+            messages.success(request, message % {"name": shared.person})
             return redirect("studies:sharing", pk=pk)
     shares = study.shares.select_related("person")
     context = {"study": study, "shares": shares, "refused": refused, "name": name, "role": role}

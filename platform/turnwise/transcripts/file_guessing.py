@@ -93,10 +93,10 @@ def format_in_subprocess(content: bytes) -> str:
         PackedFileError: it cannot be read.
         subprocess.SubprocessError: the process failed or took too long.
     """
-    told = json.loads(run_module(_MODULE, [], content))
-    if told["refusal"]:
-        raise PackedFileError(told["refusal"])
-    return str(told["format"])
+    guess = json.loads(run_module(_MODULE, [], content))
+    if guess["refusal"]:
+        raise PackedFileError(guess["refusal"])
+    return str(guess["format"])
 
 
 def described(head: str) -> FileSummary:
@@ -150,12 +150,12 @@ def _named(names: Iterable[str]) -> str:
 
 
 def main() -> None:
-    told = {"format": "", "refusal": ""}
+    guess = {"format": "", "refusal": ""}
     try:
-        told["format"] = format_of(BytesIO(sys.stdin.buffer.read()))
+        guess["format"] = format_of(BytesIO(sys.stdin.buffer.read()))
     except PackedFileError as error:
-        told["refusal"] = str(error)
-    json.dump(told, sys.stdout)
+        guess["refusal"] = str(error)
+    json.dump(guess, sys.stdout)
 
 
 if __name__ == "__main__":

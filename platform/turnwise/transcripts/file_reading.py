@@ -135,9 +135,9 @@ def preview_in_subprocess(
         subprocess.SubprocessError: it failed or took too long.
     """
     arguments = [format_key, str(limits.conversations), str(limits.turns), json.dumps(dict(columns or {}))]
-    said = run_module(_MODULE, arguments, content)
-    told: dict[str, Any] = json.loads(said)
-    return told
+    output = run_module(_MODULE, arguments, content)
+    outcome: dict[str, Any] = json.loads(output)
+    return outcome
 
 
 SHAPE = shape_of(Preview, Checked, Problem, Read)

@@ -32,9 +32,9 @@ def add_parts(record_id: int, parts: int) -> None:
 def progress(record: TranscriptImport) -> Mapping[str, int]:
     """`done` of `parts`; empty if that is not known."""
     with suppress(RedisError):
-        told = cache.get_many([_of(record.pk), _done(record.pk)])
-        if parts := told.get(_of(record.pk)):
-            return {"done": min(told.get(_done(record.pk), 0), parts), "parts": parts}
+        stored = cache.get_many([_of(record.pk), _done(record.pk)])
+        if parts := stored.get(_of(record.pk)):
+            return {"done": min(stored.get(_done(record.pk), 0), parts), "parts": parts}
     return {}
 
 

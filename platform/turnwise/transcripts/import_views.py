@@ -243,11 +243,11 @@ def confirm(request: HttpRequest, pk: int) -> HttpResponse:
 def undo(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     record = get_object_or_404(imports_of(request.user), pk=pk)
     undone, discarded = _("The import is undone: %(file)s"), _("The upload is discarded: %(file)s")
-    said = undone if record.imported_at else discarded
+    message = undone if record.imported_at else discarded
     try:
         deletion = undoing.undo(pk, by=request.user)
     except ImportRefusedError as error:
         messages.error(request, str(error))
         return redirect("transcripts:import", pk=pk)
-    offer_undo(request, said % {"file": record.file_name}, deletion)
+    offer_undo(request, message % {"file": record.file_name}, deletion)
     return redirect("transcripts:imports", pk=record.study_id)

@@ -132,8 +132,8 @@ def _form(
 @login_required
 def finish(request: HttpRequest, pk: int) -> HttpResponse:
     dialogue = get_object_or_404(relayed_of(request.user), pk=pk)
-    said = "The conversation is finished. Others can judge it now."
-    if not attempt(request, partial(relaying.finish, pk), done=said):
+    message = "The conversation is finished. Others can judge it now."
+    if not attempt(request, partial(relaying.finish, pk), done=message):
         return redirect("transcripts:relay", pk=pk)
     return redirect("transcripts:imports", pk=dialogue.study_id)
 

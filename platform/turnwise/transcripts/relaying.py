@@ -160,13 +160,13 @@ def replace_turns(
     """
     dialogue = _locked(dialogue_id)
     _refuse_ended(dialogue)
-    kept = joined((human, _clean(text)) for human, text in turns)
-    if not kept or not kept[0][0]:
+    turns_left = joined((human, _clean(text)) for human, text in turns)
+    if not turns_left or not turns_left[0][0]:
         raise RelayRefusedError(
             _("The first turn must be yours: you say the opening. Set its speaker to “You”.")
         )
-    _refuse_too_long(dialogue, len(kept))
-    texts = [_checked(text) for _, text in kept]
+    _refuse_too_long(dialogue, len(turns_left))
+    texts = [_checked(text) for _, text in turns_left]
     version, now = _version(dialogue), now or timezone.now()
     dialogue.turn_set.all().delete()
     Turn.objects.bulk_create(
@@ -220,13 +220,13 @@ def discard(dialogue_id: int, *, by: User) -> Deletion:
     dialogue = _locked(dialogue_id)
     refuse_labelled([dialogue.pk])
     study, was_finished = dialogue.study, dialogue.ended_at is not None
-    kept = SoftDeleter()
-    kept.delete(Dialogue.objects.filter(pk=dialogue.pk))
-    kept.delete(systems_without_dialogues(study))
+    deleter = SoftDeleter()
+    deleter.delete(Dialogue.objects.filter(pk=dialogue.pk))
+    deleter.delete(systems_without_dialogues(study))
     if was_finished:
         results_changed(study.pk)
         bundles.delete_bundles_quoting([study.pk])
-    return kept.store(_("A relayed conversation"), by=by, study=study)
+    return deleter.store(_("A relayed conversation"), by=by, study=study)
 
 
 def replies_needed(dialogue: Dialogue) -> int:

@@ -185,11 +185,11 @@ class _Writer:
         seats = [(list(self._seats(*pair, raters)), pair[1]) for pair in pairs]
         Seat.objects.bulk_create([seat for two, _ in seats for seat in two])
         Material.objects.bulk_create([text for two, each in seats for text in _materials(two, each)])
-        said = [list(self._turns(*pair)) for pair in pairs]
-        Turn.objects.bulk_create([turn for turns in said for turn in turns])
+        turns_of_pairs = [list(self._turns(*pair)) for pair in pairs]
+        Turn.objects.bulk_create([turn for turns in turns_of_pairs for turn in turns])
         labels = (
             label
-            for (dialogue, each), turns in zip(pairs, said, strict=True)
+            for (dialogue, each), turns in zip(pairs, turns_of_pairs, strict=True)
             for label in labels_of(dialogue, turns, each, raters, self.now)
         )
         self.record.labels += len(Label.objects.bulk_create(labels))
@@ -287,5 +287,5 @@ class _Writer:
 def _materials(seats: Sequence[Seat], conversation: Checked) -> Iterator[Material]:
     for seat, texts in zip(seats, conversation.read, strict=True):
         for number, text in enumerate(texts, start=1):
-            told = asdict(text) | {"points": list(text.points)}
-            yield Material(seat=seat, number=number, **told)
+            fields = asdict(text) | {"points": list(text.points)}
+            yield Material(seat=seat, number=number, **fields)

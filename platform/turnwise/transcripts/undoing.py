@@ -35,15 +35,15 @@ def undo(record_id: int, *, by: User) -> Deletion:
     if record.is_in_progress:
         raise ImportRefusedError(_("This file is being imported. Wait until that is over, then undo it."))
     refuse_labelled(Dialogue.objects.filter(imported_in=record).values_list("pk", flat=True))
-    kept, was_imported = SoftDeleter(), record.imported_at is not None
+    deleter, was_imported = SoftDeleter(), record.imported_at is not None
     if was_imported:
-        kept.delete(outside_ratings.brought(record))
-    kept.delete(TranscriptImport.objects.filter(pk=record.pk))
+        deleter.delete(outside_ratings.brought(record))
+    deleter.delete(TranscriptImport.objects.filter(pk=record.pk))
     if was_imported:
-        kept.delete(systems_without_dialogues(record.study))
+        deleter.delete(systems_without_dialogues(record.study))
         results_changed(record.study_id)
         bundles.delete_bundles_quoting([record.study_id])
-    return kept.store(record.file_name, by=by, study=record.study)
+    return deleter.store(record.file_name, by=by, study=record.study)
 
 
 def refuse_labelled(dialogues: Iterable[int]) -> None:

@@ -116,17 +116,17 @@ def restore(deletion_id: int) -> Deletion | None:
     deletion = Deletion.objects.select_for_update().filter(pk=deletion_id).first()
     if deletion is None:
         return None
-    kept = deletion.stored_rows
+    stored = deletion.stored_rows
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            for table in sorted(kept["tables"], key=lambda table: table == RESTORED_LAST):
-                rows = kept["tables"][table]
+            for table in sorted(stored["tables"], key=lambda table: table == RESTORED_LAST):
+                rows = stored["tables"][table]
                 for start in range(0, len(rows), AT_ONCE):
                     cursor.execute(
                         f'INSERT INTO "{table}" SELECT * FROM jsonb_populate_recordset(NULL::"{table}", %s)',
                         [f"[{','.join(rows[start : start + AT_ONCE])}]"],
                     )
-            for table, column, key, (row, value) in kept["cleared"]:
+            for table, column, key, (row, value) in stored["cleared"]:
                 cursor.execute(
                     f'UPDATE "{table}" SET "{column}" = %s WHERE "{key}" = %s AND "{column}" IS NULL',
                     [value, row],
@@ -142,7 +142,7 @@ def restore(deletion_id: int) -> Deletion | None:
         ) from None
     if deletion.study_id:
         results_changed(deletion.study_id)
-    bundles.delete_bundles_quoting(_studies_in(kept["tables"]))  # existing bundles lack the rows
+    bundles.delete_bundles_quoting(_studies_in(stored["tables"]))  # existing bundles lack the rows
     deletion.delete()
     return deletion
 

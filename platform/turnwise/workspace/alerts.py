@@ -112,12 +112,12 @@ def _silent(shown: Sequence[Running], needed: Sequence[StudyBot], states: Mappin
         ):  # a switched-off bot matters only if all are off
             bots.setdefault(each.study_id, []).append((each.bot.title, states.get(each.bot.name, "")))
     found = []
-    for pk, told in bots.items():
+    for pk, bot_state in bots.items():
         title = needing[pk].study.title
-        if says := _silent_sentence(told, admits=needing[pk].admits):
+        if says := _silent_sentence(bot_state, admits=needing[pk].admits):
             address = reverse("monitoring:monitor", args=[pk])
             found.append(Alert(title, says, address, _("See the monitor"), bad=True))
-        elif loading := [name for name, state in told if state == State.LOADING]:
+        elif loading := [name for name, state in bot_state if state == State.LOADING]:
             says = _("Being loaded, and ready in a moment: %(bots)s.") % {"bots": ", ".join(loading)}
             address = reverse("monitoring:monitor", args=[pk])
             found.append(Alert(title, says, address, _("See the monitor")))

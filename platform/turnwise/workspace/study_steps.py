@@ -56,14 +56,14 @@ def steps_of(study: Study) -> Sequence[Step]:
     found, is_next = [], True
     first = task_of(study).first_steps(study)
     for each in first:
-        standing = _step_state(each.is_done, is_next=is_next)
-        is_next = is_next and standing is StepState.DONE
-        found.append(Step(each.title, each.says, each.address, standing))
+        state = _step_state(each.is_done, is_next=is_next)
+        is_next = is_next and state is StepState.DONE
+        found.append(Step(each.title, each.says, each.address, state))
     for stage in _stages_of(study):
         title, says, address, done, warning = _stage_step(stage, study, first)
-        standing = _step_state(done, is_next=is_next)
-        is_next = is_next and standing in (StepState.DONE, StepState.PASSED)
-        found.append(Step(title, says, address, standing, warning))
+        state = _step_state(done, is_next=is_next)
+        is_next = is_next and state in (StepState.DONE, StepState.PASSED)
+        found.append(Step(title, says, address, state, warning))
     return found
 
 
@@ -156,10 +156,10 @@ def _recruit(study: Study) -> _Found:
     is_done = collected[3]
     unwell, all_of_them = ("", False) if is_done else _silent_bots(study)
     if study.state == Study.State.OPEN and unwell:
-        told = _("No worker gets these at the moment: %(bots)s.")
+        sentence = _("No worker gets these at the moment: %(bots)s.")
         if all_of_them:
-            told = _("No bot answers, so nobody new is admitted: %(bots)s.")
-        return _("Recruit"), told % {"bots": unwell}, address, False, True
+            sentence = _("No bot answers, so nobody new is admitted: %(bots)s.")
+        return _("Recruit"), sentence % {"bots": unwell}, address, False, True
     return collected
 
 
@@ -201,16 +201,18 @@ def _silent_bots(study: Study) -> tuple[str, bool]:
     of_study = [each.bot for each in study.study_bots.filter(target__gt=0).select_related("bot")]
     wanted = [bot for bot in of_study if bot.active]
     states = presence.bot_states(bot.name for bot in wanted)
-    told = {bot.title: states.get(bot.name, "not hosted") for bot in wanted}
+    states_by_title = {bot.title: states.get(bot.name, "not hosted") for bot in wanted}
     if not wanted:
-        told = {bot.title: "off" for bot in of_study}
+        states_by_title = {bot.title: "off" for bot in of_study}
     unwell = [
-        f"{title} ({WORDS.get(state, state).lower()})" for title, state in told.items() if state != READY
+        f"{title} ({WORDS.get(state, state).lower()})"
+        for title, state in states_by_title.items()
+        if state != READY
     ]
     more = (
         [_("and %(number)s more") % {"number": len(unwell) - MOST_NAMED}] if len(unwell) > MOST_NAMED else []
     )
-    return ", ".join([*unwell[:MOST_NAMED], *more]), len(unwell) == len(told)
+    return ", ".join([*unwell[:MOST_NAMED], *more]), len(unwell) == len(states_by_title)
 
 
 def _results(study: Study) -> _Found:
@@ -242,8 +244,8 @@ def _judge(study: Study) -> _Found:
 
 def _is_judged(study: Study) -> bool:
     """True if a turn, conversation or response of the study is an item of another study."""
-    said = ("turn__dialogue__study", "dialogue__study")
-    paths = said if task_of(study).has_conversations else ("response__run__study",)
+    lookups = ("turn__dialogue__study", "dialogue__study")
+    paths = lookups if task_of(study).has_conversations else ("response__run__study",)
     return any(Item.objects.filter(**{path: study}).exists() for path in paths)
 
 

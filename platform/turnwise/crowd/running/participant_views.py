@@ -150,9 +150,9 @@ def _amount(text: str) -> Decimal | None:
 def _back_to_list(request: HttpRequest, study: Study) -> HttpResponse:
     """Redirect to the list with the filter, order and page that the form was sent from."""
     sent = QueryDict(request.POST.get("query", "")[:500])
-    kept = {name: sent[name] for name in ("find", "state", "sort", "page") if name in sent}
+    filters = {name: sent[name] for name in ("find", "state", "sort", "page") if name in sent}
     address = reverse("crowd:participants", args=[study.pk])
-    return redirect(f"{address}?{urlencode(kept)}" if kept else address)
+    return redirect(f"{address}?{urlencode(filters)}" if filters else address)
 
 
 @require_POST

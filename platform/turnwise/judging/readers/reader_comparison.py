@@ -124,7 +124,9 @@ class JudgedByBoth:
         """For each question, the chatter's answer and the readers' votes as captions."""
         return [
             {
-                "chatter": ", ".join(q.caption_of(own[q.key]) for own in self.chatters if q.key in own),
+                "chatter": ", ".join(
+                    q.caption_of(answers[q.key]) for answers in self.chatters if q.key in answers
+                ),
                 "readers": votes_on(q, self.readers),
             }
             for q in questions

@@ -72,7 +72,7 @@ def _services(study: Study, reader: User | AnonymousUser) -> Iterator[Block]:
     if not bots:
         return
     visible = set(visible_bots(reader).filter(pk__in=[each.pk for each in bots]).values_list("pk", flat=True))
-    outside = [told for bot in bots if (told := _service_of(bot, is_visible=bot.pk in visible))]
+    outside = [service for bot in bots if (service := _service_of(bot, is_visible=bot.pk in visible))]
     none = _("None: the chatbots of this study run on machines of this installation.")
     yield _fact(_("To services of others"), " ".join(outside) or none)
 
@@ -111,9 +111,9 @@ def _readers(study: Study) -> str:
     shared = ngettext(
         "and %(n)d person with whom it is shared", "and %(n)d people with whom it is shared", others
     )
-    told = {"shared": shared % {"n": others}} if others else {}
+    readers = {"shared": shared % {"n": others}} if others else {}
     if others:
-        return _("The owner of the study %(shared)s, and the administrators of the installation.") % told
+        return _("The owner of the study %(shared)s, and the administrators of the installation.") % readers
     return _("The owner of the study and the administrators of the installation.")
 
 

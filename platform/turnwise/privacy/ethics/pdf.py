@@ -73,8 +73,8 @@ def render_pdf(document: "EthicsDocument") -> bytes:
         subprocess.SubprocessError: setting fails or takes too long.
     """
     made_at = f"{document.made_at:%Y-%m-%d %H:%M} UTC"
-    told = asdict(document) | {"made_at": made_at, "further_font": settings.PDF_FONT}
-    return run_module("turnwise.privacy.ethics.pdf", [], told)
+    contents = asdict(document) | {"made_at": made_at, "further_font": settings.PDF_FONT}
+    return run_module("turnwise.privacy.ethics.pdf", [], contents)
 
 
 def _is_right_to_left(text: str) -> bool:

@@ -190,11 +190,11 @@ class PostgreSQL:
         command += [] if self.durable else ["--no-sync"]
         initdb = spawn(command, output=subprocess.DEVNULL, errors=subprocess.PIPE, user=self._user)
         try:
-            _, said = initdb.communicate()
+            _, output = initdb.communicate()
         finally:
             stop(initdb)  # a signal to us may have ended the wait
         if initdb.returncode:
-            reason = said.decode(errors="replace").strip()[-500:]
+            reason = output.decode(errors="replace").strip()[-500:]
             raise StartError(f"PostgreSQL cannot make its data folder {data}: {reason}")
         unfinished.rename(data)
 
@@ -256,8 +256,8 @@ class Redis:
             line.settimeout(5)
             line.connect(str(self._socket))
             line.sendall(b"PING\r\n")
-            if not (said := line.recv(512)).startswith(b"+PONG"):
-                raise ConnectionError(said.decode(errors="replace").strip())
+            if not (answer := line.recv(512)).startswith(b"+PONG"):
+                raise ConnectionError(answer.decode(errors="replace").strip())
 
 
 def _wait_ready(name: str, process: subprocess.Popen[bytes], ask: Callable[[], None], log: Path) -> None:

@@ -161,7 +161,7 @@ class Supervisor:
 
     def _start_web(self) -> None:
         fd = self.listener.fileno()
-        kept = [
+        running = [
             "-m",
             "turnwise.project.supervision.keeper",
             "The web server",
@@ -170,7 +170,7 @@ class Supervisor:
             str(fd),
         ]
         environment = child_programs.with_mark(self.environment)
-        self.web = Program("What keeps the web server running", kept, environment, fd)
+        self.web = Program("What keeps the web server running", running, environment, fd)
         self._start(self.web)
 
     def _start_jobs(self) -> None:
@@ -247,8 +247,8 @@ def _children_environment(var: Path, host: str) -> dict[str, str]:
     # By default uvicorn believes every program of this machine for what address it speaks.
     environment.setdefault("FORWARDED_ALLOW_IPS", "")
     if "ALLOWED_HOSTS" not in environment:
-        own = socket.gethostname() if host in ("0.0.0.0", "::") else host
-        names = ["localhost", "127.0.0.1", "[::1]", f"[{own}]" if ":" in own else own]
+        name = socket.gethostname() if host in ("0.0.0.0", "::") else host
+        names = ["localhost", "127.0.0.1", "[::1]", f"[{name}]" if ":" in name else name]
         environment["ALLOWED_HOSTS"] = ",".join(dict.fromkeys(names))
     return environment
 

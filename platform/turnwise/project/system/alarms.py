@@ -57,10 +57,10 @@ def send(sentence: str) -> None:
     host = settings.ALLOWED_HOSTS[0] if settings.ALLOWED_HOSTS else socket.gethostname()
     text = f"Turnwise at {host}: {sentence} Look at /system/ and the server's log."
     ways = ((settings.ALARM_WEBHOOK, _post, "webhook"), (settings.ALARM_MAIL, _mail, "mail"))
-    for to, way, name in ways:
+    for to, channel, name in ways:
         try:
             if to:
-                way(to, text)
+                channel(to, text)
         except (OSError, smtplib.SMTPException) as error:
             # Its address may hold a secret, and so may the error's text.
             log.error("The alarm was not sent by %s: %s. It said: %s", name, type(error).__name__, sentence)

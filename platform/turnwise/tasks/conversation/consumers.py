@@ -216,8 +216,8 @@ class DialogueConsumer(WorkerSocket):
     async def keep_version(self, frame: Frame) -> None:
         """Go back or forth to another reply to the same message."""
         position, number = field(frame, "position", int), field(frame, "number", int)
-        kept = await reply_versions.keep(self.seat, position=position, number=number)
-        await self.send_everywhere(regenerating.reply_frame(kept))
+        version = await reply_versions.keep(self.seat, position=position, number=number)
+        await self.send_everywhere(regenerating.reply_frame(version))
 
     async def finish(self, frame: Frame) -> None:
         await in_database(services.finish, self.seat)

@@ -199,9 +199,9 @@ def _paired(plan: Plan, battery: Battery, of_battery: Mapping[str, Any]) -> list
 def _repeated(row: Mapping[str, Any], answers: Sequence[_WorkerAnswers]) -> Finding:
     """Compare counts of repeated judgments, which must agree exactly."""
     both = [
-        (each.first[key][row["key"]], again[row["key"]])
+        (each.first[key][row["key"]], repeated[row["key"]])
         for each in answers
-        for key, again in each.again.items()
+        for key, repeated in each.again.items()
     ]
     same = sum(first == second for first, second in both)
     reported = round(row.get("same", 0.0) * row["pairs"] / 100)
@@ -231,7 +231,7 @@ def _breaks(questions: QuestionSet, battery: Battery, answers: _WorkerAnswers) -
     if battery.repeat_points is None:
         return False
     gaps = [
-        [abs(answers.first[thing][key] - again[key]) for key in keys]  # type: ignore[operator]  # ratings
-        for thing, again in answers.again.items()
+        [abs(answers.first[thing][key] - repeated[key]) for key in keys]  # type: ignore[operator]  # ratings
+        for thing, repeated in answers.again.items()
     ]
     return any(sum(gap > battery.repeat_points for gap in each) >= battery.repeat_questions for each in gaps)

@@ -86,18 +86,18 @@ def check_in(lobby: Lobby, tab: UUID, *, now: datetime | None = None) -> WaitSta
         RefusedError: they wait in another tab.
     """
     now = now or timezone.now()
-    own = lobby_queue.mark_present(lobby.assignment_id, tab, now=now)
-    if own is None:
+    entry = lobby_queue.mark_present(lobby.assignment_id, tab, now=now)
+    if entry is None:
         if is_over(lobby):
             return WaitState(is_over=True)
         raise RefusedError("other_tab")
     if is_held(lobby.study_id):  # a paused study begins no conversation
-        return WaitState(own.waited)
+        return WaitState(entry.waited)
     asked = tuple(lobby_queue.match(lobby.study_id, now=now))
-    own.refresh_from_db()
-    if own.waited >= lobby.longest and own.meeting is None and give_up(lobby, now=now):
-        return WaitState(own.waited, is_over=True, asked=asked)
-    return WaitState(own.waited, None if own.answered else own.meeting, asked=asked)
+    entry.refresh_from_db()
+    if entry.waited >= lobby.longest and entry.meeting is None and give_up(lobby, now=now):
+        return WaitState(entry.waited, is_over=True, asked=asked)
+    return WaitState(entry.waited, None if entry.answered else entry.meeting, asked=asked)
 
 
 @transaction.atomic

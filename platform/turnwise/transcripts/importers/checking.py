@@ -205,8 +205,10 @@ def _joined(turns: list[Utterance]) -> Utterance:
     first, given = turns[0], {key: answers for turn in turns for key, answers in turn.given.items()}
     text = first.text if len(turns) == 1 else "\n".join(filter(None, (turn.text.strip() for turn in turns)))
     generation = settling.joined_generation([turn.generation for turn in turns], has_text=bool(text.strip()))
-    own, heard = _united([turn.own for turn in turns]), _united([turn.heard for turn in turns])
-    return Utterance(first.speaker, text, first.line, first.at, given, own, heard, generation=generation)
+    own_material, heard = _united([turn.own for turn in turns]), _united([turn.heard for turn in turns])
+    return Utterance(
+        first.speaker, text, first.line, first.at, given, own_material, heard, generation=generation
+    )
 
 
 def _united(parts: Sequence[Given]) -> Given:

@@ -140,21 +140,21 @@ def _turns(rows: Sequence[Row]) -> Iterator[Utterance]:
 
 
 def _vote(line: int, row: dict[str, str]) -> Given:
-    said = row["Response Rating"].strip()
-    if said not in _VOTED:
-        raise _WrongError(line, f"Response Rating is “{said[:40]}”. Write 1, -1, or 0 for no vote.")
-    vote = _VOTED[said]
+    text = row["Response Rating"].strip()
+    if text not in _VOTED:
+        raise _WrongError(line, f"Response Rating is “{text[:40]}”. Write 1, -1, or 0 for no vote.")
+    vote = _VOTED[text]
     return {} if vote is None else {VOTES: {"vote": vote}}
 
 
 def _ratings(rows: Sequence[Row]) -> Given:
     """The five ratings and the comment, which each row of the chat repeats."""
     line, first = rows[0]
-    for again, row in rows[1:]:
+    for repeated_line, row in rows[1:]:
         other = next((name for name in row if name.startswith(_RATING) and row[name] != first[name]), "")
         if other:
             raise _WrongError(
-                again,
+                repeated_line,
                 f"{other} is “{row[other][:40]}”, and “{first[other][:40]}” on line {line}. All rows of a "
                 f"chat have the same ratings.",
             )

@@ -24,12 +24,12 @@ def settled(conversation: Conversation) -> tuple[Conversation, int]:
     turns = _with_kinds(conversation.turns)
     system = [turn for turn in turns if turn.kind == "system" and turn.text.strip()]
     spoken = _with_tools([turn for turn in turns if turn.kind != "system"])
-    kept, empty = _without_empty(spoken)
+    utterances, empty = _without_empty(spoken)
     read = dict(conversation.read)
-    reader = _assistant_among(kept)
+    reader = _assistant_among(utterances)
     if system and reader and reader not in read:
         read[reader] = [_material(number, turn) for number, turn in enumerate(system, start=1)]
-    return replace(conversation, turns=tuple(_of_two(kept)), read=read), empty
+    return replace(conversation, turns=tuple(_of_two(utterances)), read=read), empty
 
 
 def _meaning(speaker: str) -> str:
@@ -77,7 +77,7 @@ def _with_answers(turn: Utterance, answers: list[dict[str, str]], *, are_before:
 
 def _without_empty(turns: Sequence[Utterance]) -> tuple[list[Utterance], int]:
     """Leave out turns without text, with a remark at their speaker's next turn."""
-    kept, waiting, empty = list[Utterance](), set[str](), 0
+    utterances, waiting, empty = list[Utterance](), set[str](), 0
     for turn in turns:
         if says_nothing(turn) and not (turn.given or turn.own or turn.heard):
             waiting.add(turn.speaker)
@@ -85,10 +85,10 @@ def _without_empty(turns: Sequence[Utterance]) -> tuple[list[Utterance], int]:
         elif turn.speaker in waiting:
             waiting.remove(turn.speaker)
             remarks = [*turn.generation.get("remarks", ()), _EMPTY]
-            kept.append(replace(turn, generation={**turn.generation, "remarks": remarks}))
+            utterances.append(replace(turn, generation={**turn.generation, "remarks": remarks}))
         else:
-            kept.append(turn)
-    return kept, empty
+            utterances.append(turn)
+    return utterances, empty
 
 
 def says_nothing(turn: Utterance) -> bool:

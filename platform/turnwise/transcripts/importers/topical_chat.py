@@ -259,8 +259,10 @@ def _missing(content: list[Any], texts: Mapping[str, list[Read]]) -> Iterator[st
         sources = turn.get("knowledge_source")
         if sources == []:
             yield f"turn {number}: no source is named."
-        own = shown.get(turn["agent"])
-        hidden = [each for each in sources or () if own and each not in own and each[:2] in ("FS", "AS")]
+        own_texts = shown.get(turn["agent"])
+        hidden = [
+            each for each in sources or () if own_texts and each not in own_texts and each[:2] in ("FS", "AS")
+        ]
         if hidden:
             yield f"turn {number}: {turn['agent']} names {', '.join(hidden)}, which they were not shown."
     for agent in AGENTS:
@@ -279,9 +281,9 @@ def _details(value: Mapping[str, Any], content: list[Any]) -> dict[str, str]:
     configuration = value.get("config")
     if configuration is not None and configuration not in CONFIGURATIONS:
         raise _WrongError(f"config is {_short(configuration)}. Write {_one_of(CONFIGURATIONS)}.")
-    kept = {key: str(value[key])[:500] for key in ("article_url", "config") if key in value}
+    fields = {key: str(value[key])[:500] for key in ("article_url", "config") if key in value}
     opens = content[0]["agent"] if content else AGENTS[0]
-    return kept if opens == AGENTS[0] else kept | {OPENS: opens}
+    return fields if opens == AGENTS[0] else fields | {OPENS: opens}
 
 
 def _one_of(values: Any) -> str:

@@ -74,9 +74,9 @@ def pages_of(context: Context, study: Study) -> list[Page]:
         found += [(_("Quality"), "shield-check", reverse("quality:study", args=[study.pk]))]
     if isinstance(task, TaskWithReport):
         found += [(_("Results"), "trending-up", reverse("reports:study", args=[study.pk]))]
-    path, own = (request.path if request else ""), study.get_absolute_url()
+    path, study_path = (request.path if request else ""), study.get_absolute_url()
     under = [each for _, _, each in found if path.startswith(each) or each == context.get("within_address")]
-    here = next((each for each in under if each != own), own)
+    here = next((each for each in under if each != study_path), study_path)
     return [
         Page(title, icon, each, "" if each != here else "page" if each == path else "true")
         for title, icon, each in found

@@ -58,16 +58,16 @@ class Command(BaseCommand):
         stopping = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-        said = ""
+        last_news = ""
         async with Hosting():
             while not stopping.is_set() and not resident_bots.needs_new_process():
                 news = ", ".join(
                     f"{each.row.name}: {each.resident.state}" for each in resident_bots.hosted_bots()
                 )
-                if news != said:
+                if news != last_news:
                     self.stdout.write(news or "There is no active bot of that name.")
                     self.stdout.flush()
-                    said = news
+                    last_news = news
                 try:
                     await asyncio.wait_for(stopping.wait(), GLANCE_SECONDS)
                 except TimeoutError:
