@@ -249,7 +249,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
     async def say(self, frame: Frame) -> None:
         """Send a frame to this tab if it is still open."""
         if self.is_open:
-            await self.send(text_data=as_json(frame))
+            await self.base_send({"type": "websocket.send", "text": as_json(frame)})
 
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
         echoed = {name: frame[name] for name in self.echoed_fields if isinstance(frame.get(name), str | int)}

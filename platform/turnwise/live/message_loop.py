@@ -12,8 +12,8 @@ Receive = Callable[[], Awaitable[Message]]
 async def dispatch_messages(sources: list[Receive], dispatch: Callable[[Message], Awaitable[None]]) -> None:
     """Pass each message of these sources to `dispatch`, one at a time, until one of the calls raises.
 
-    Channels' `await_many_dispatch` does the same with a new task and a new wait for every message, which is
-    a tenth of the processor time of a turn. Here each source has one task for as long as the socket is open.
+    The loop of Channels does the same with a new task and a new wait for every message, which is a tenth of
+    the processor time of a turn. Here each source has one task for as long as the socket is open.
     The tasks share one context: what a handler sets, such as the language, holds for the next messages.
 
     Raises:
