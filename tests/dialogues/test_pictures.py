@@ -138,9 +138,14 @@ async def test_a_resent_message_is_saved_once_with_its_picture(
 
     second = await send(tab, "Look", sha256, key)
     changed = await send(tab, "Look", other, key)
+    await tab.send(type="turn", key=key, text="Look")
+    bare = await tab.receive("turn_saved", "refused")
+    await Picture.objects.filter(sha256=sha256).adelete()
+    late = await send(tab, "Look", sha256, key)  # its picture was removed before the answer arrived
 
     assert second["turn"] == first["turn"]
-    assert changed["reason"] == "key_reused"
+    assert [changed["reason"], bare["reason"]] == ["key_reused", "key_reused"]
+    assert late["turn"] == first["turn"] | {"picture": {"address": "", "width": 0, "height": 0}}
     assert await MessagePicture.objects.acount() == 1
     assert await Turn.objects.filter(dialogue=dialogue).acount() == 3
 

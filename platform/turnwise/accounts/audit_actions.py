@@ -117,6 +117,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "quality:remove_message": _("removed a message to workers"),
     "privacy:redact": _("redacted texts"),
     "privacy:undo": _("undid a redaction"),
+    "privacy:remove_pictures": _("removed pictures from conversations"),
     "judging:queue": _("changed a study's queue"),
     "judging:add": _("added items to a queue"),
     "judging:battery": _("changed a study's battery"),

@@ -148,10 +148,16 @@ def unknown_picture() -> RefusedError:
     return RefusedError("unknown_picture", UNKNOWN_PICTURE)
 
 
-def hash_of_message(dialogue_id: int, key: UUID) -> str:
-    """Hash of the picture of the message with this key; empty if it has none."""
-    sent = MessagePicture.objects.filter(turn__dialogue=dialogue_id, turn__key=key)
-    return sent.values_list("picture__sha256", flat=True).first() or ""
+def was_sent_with(dialogue_id: int, key: UUID, sha256: str) -> bool:
+    """True if the message with this key was sent with this picture; an empty hash stands for none.
+
+    Which picture it was is unknown once it is erased, so a message that is sent again may name any.
+    """
+    message = MessagePicture.objects.filter(turn__dialogue=dialogue_id, turn__key=key)
+    sent = message.values_list("picture__sha256").first()
+    if sent is None or not sha256:
+        return sent is None and not sha256
+    return sent[0] in (None, sha256)
 
 
 def pictures_of(dialogue_id: int) -> dict[int, PictureInfo]:

@@ -244,7 +244,7 @@ def _explain_refusal(seat: SeatContext, *, text: str, key: UUID, picture: str) -
         if not obstacle and picture:
             raise pictures.unknown_picture()
         raise RefusedError(obstacle or "not_your_turn")
-    if stored.text != text or pictures.hash_of_message(seat.dialogue_id, key) != picture:
+    if stored.text != text or not pictures.was_sent_with(seat.dialogue_id, key, picture):
         raise RefusedError("key_reused")
     sent = pictures.pictures_of(seat.dialogue_id) if picture else {}
     turns = list(Turn.objects.filter(dialogue_id=seat.dialogue_id, position__lte=stored.position + 1))

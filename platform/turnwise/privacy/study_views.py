@@ -1,4 +1,4 @@
-"""Staff pages about privacy: withdrawals and erasure, finding a participant, and redaction of texts."""
+"""Staff pages about privacy: withdrawals, erasure, finding a participant, redaction, removal of pictures."""
 
 import re
 
@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -21,7 +22,7 @@ from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.models import User
 from turnwise.crowd import redaction
 from turnwise.crowd.models import Participation, Redaction, Withdrawal, Worker
-from turnwise.privacy import erasure, withdrawal
+from turnwise.privacy import erasure, picture_removal, withdrawal
 from turnwise.privacy.personal_data import review_texts, studies_that_judge
 from turnwise.privacy.stored_data import count_stored
 from turnwise.studies import bundles
@@ -31,6 +32,7 @@ from turnwise.studies.services import results_changed
 from turnwise.trash import soft_delete as trash
 
 MOST = 100
+PICTURES_PER_PAGE = 24
 
 
 def find_participations(user: User | AnonymousUser, sought: str) -> QuerySet[Participation]:
@@ -137,6 +139,9 @@ def texts(request: HttpRequest, pk: int) -> HttpResponse:
         ),
         "review": redaction.last_review(study),
     }
+    if study.takes_pictures:
+        pictures = Paginator(picture_removal.sent_pictures(study), PICTURES_PER_PAGE)
+        context["pictures"] = pictures.get_page(request.GET.get("page"))
     return render(request, "privacy/texts.html", context)
 
 
@@ -181,6 +186,24 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
         _update_dependents(study)
     messages.success(request, _("It leaves the platform as it was written again."))
     return redirect("privacy:texts", pk=pk)
+
+
+@require_POST
+@login_required
+def remove_pictures(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete the selected pictures for good."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    try:
+        removed = picture_removal.remove(study, [*map(_whole_number, request.POST.getlist("picture"))])
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        request.changes_nothing = True  # type: ignore[attr-defined]  # for the audit log
+    else:
+        text = ngettext("%(n)d picture is removed.", "%(n)d pictures are removed.", removed)
+        messages.success(request, text % {"n": removed})
+    page = _whole_number(request.POST.get("page", ""))
+    address = reverse("privacy:texts", args=[pk])
+    return redirect(f"{address}?page={page}" if page else address)
 
 
 def _parsed(value: str) -> tuple[Kind, str]:

@@ -17,6 +17,7 @@ urlpatterns = [
     path("studies/<int:pk>/privacy/texts/", study_views.texts, name="texts"),
     path("studies/<int:pk>/privacy/texts/redact/", study_views.redact, name="redact"),
     path("studies/<int:pk>/privacy/texts/undo/", study_views.undo, name="undo"),
+    path("studies/<int:pk>/privacy/texts/pictures/", study_views.remove_pictures, name="remove_pictures"),
     path(
         "studies/<int:pk>/participants/<int:participation>/withdraw/",
         study_views.withdraw,
