@@ -104,6 +104,33 @@ def test_a_preference_needs_the_textbooks_pairs():
     assert units_needed(0.1, Components.from_shares(0.5), design) == pytest.approx(198, abs=1)
 
 
+@pytest.mark.parametrize(
+    ("allocation", "share"),
+    # Of workers with 2 labels and 4 systems: with either of two systems, or with one of the 6 pairs.
+    [
+        (Allocation.RANDOM, 3 / 4), (Allocation.BALANCED, 5 / 6), (Allocation.ONE_SYSTEM, 1 / 2),
+        (Allocation.PREFERENCE, 11 / 36),
+    ],
+)  # fmt: skip
+def test_workers_count_for_a_comparison_if_they_have_a_label_of_it(allocation, share):
+    design = Design(per_worker=2, systems=4, allocation=allocation)
+
+    assert design.share_of_workers == pytest.approx(share)
+    assert design.workers(30) == (90 if allocation is Allocation.PREFERENCE else 60)
+
+
+def test_several_pairs_of_systems_share_a_workers_choices():
+    # 3 choices of each worker over 3 pairs by chance: E[a²] / E[a] is 1 + (3 - 1) / 3.
+    of = Components.from_shares(0.5, worker=1.0)
+    variance = expected_error(90, of, Design(per_worker=3, systems=3, allocation=Allocation.PREFERENCE)).error
+
+    draw = np.random.default_rng(5)
+    squared = [(np.bincount(draw.integers(3, size=270) * 90 + np.arange(270) // 3) ** 2)[:90].sum() / 90**2
+               for _ in range(400)]  # fmt: skip
+    assert variance**2 == pytest.approx(0.25 * np.mean(squared), rel=0.05)
+    assert variance**2 == pytest.approx(0.25 * 5 / 3 / 90)
+
+
 def test_the_command_plans_from_a_file_as_from_typed_variances(tmp_path, capsys):
     scores = {bot: np.random.default_rng(code).random(20) for code, bot in enumerate("ab")}
     rows = [f"{bot},{bot}{n},{n // 2},{value}" for bot, of in scores.items() for n, value in enumerate(of)]
