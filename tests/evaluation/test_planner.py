@@ -17,7 +17,6 @@ from evaluation.statistics.planning import (
 )
 from evaluation.statistics.sample_size import further_needed
 
-
 ONE_EACH, SPREAD = Design(), Components.from_shares(20.0)
 # The same contexts for both bots: with half the variance between contexts, a difference has the spread of a
 # single score.

@@ -77,7 +77,11 @@ def test_several_conversations_of_each_worker_change_the_detectable_difference(
         }.items()
     }
 
-    assert {name: each.per_worker for name, each in found.items()} == {"once": 1, "up to 10": 10, "per bot": 3}
+    assert {name: each.per_worker for name, each in found.items()} == {
+        "once": 1,
+        "up to 10": 10,
+        "per bot": 3,
+    }
     # By chance: 2 (0.7 + 0.2 + 0.1 (3 - 1 + 10) / 3) / n for 2 / n, and t with 30 workers less 2.
     shifts = [sum(scipy.stats.t(freedom).ppf([1 - 0.05 / 6, 0.8])) for freedom in (28, 198)]
     by_chance = 1.3**0.5 * shifts[0] / shifts[1]

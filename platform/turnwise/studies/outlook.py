@@ -213,9 +213,7 @@ def _detectable_difference(samples: Sequence[int], design: Design) -> float | No
     if len(samples) < 2:
         return None
     level = 1 - (1 - LEVEL) / math.comb(len(samples), 2)
-    seen = smallest_difference(
-        min(samples), _SPREAD, design, most=_MOST_DEVIATIONS, power=POWER, level=level
-    )
+    seen = smallest_difference(min(samples), _SPREAD, design, most=_MOST_DEVIATIONS, power=POWER, level=level)
     return None if isinstance(seen, Undefined) else seen
 
 
