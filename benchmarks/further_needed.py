@@ -1,12 +1,12 @@
-"""Power of "further conversations needed": pilots extended by that number, simulated as the report tests them.
+"""Power of "further conversations needed": pilots extended by it, simulated as the report tests them.
 
-Run: python benchmarks/further_needed.py [--studies 2000] [--seed 1] [--pilot 120]
+Run: python benchmarks/further_needed.py [--studies 2000] [--seed 1] [--pilot 60]
 
 Prints JSON. A pilot is drawn for each design of `benchmarks.planning` that has conversations. The true
-difference replaces the one found, so the number rests on the pilot's error alone. The pilot is extended by the
-number that `sample_size.further_needed` gives. `power` is the share of extended studies whose test excludes 0
-on the right side, with its standard error. `as_found` is that share if the difference found counts as true,
-as in a report: over the pilots that are not clear yet and whose number is below `MOST`.
+difference replaces the one found, so the number of `sample_size.further_needed` rests on the pilot's error
+alone, and the pilot is extended by it. `power` is the share of extended studies whose test excludes 0 on the
+right side, with its standard error. `as_found` is that share if the difference found counts as true, as in a
+report: over the pilots that are not clear yet and whose number is below `MOST`.
 `docs/statistics.md` holds the table of a run.
 """
 
@@ -88,7 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--studies", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--pilot", type=int, default=120)
+    parser.add_argument("--pilot", type=int, default=60)
     parser.add_argument("--only", default="", help="designs whose name contains this")
     options = parser.parse_args()
     draw = np.random.default_rng(options.seed)

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from pandas import DataFrame
+from statsmodels.formula.api import mixedlm
 
 from benchmarks.planning import DIFFERENCE, designs, share_detected, study
 from evaluation.__main__ import main
@@ -74,6 +76,28 @@ def test_the_variances_of_an_earlier_study_are_found_again():
     for name in Components.__slots__:
         # 400 raters: a variance of 0.004 has a standard error of 0.004 √(2 / 400) = 0.0003.
         assert getattr(found, name) == pytest.approx(getattr(of, name), abs=0.0012)
+
+
+def test_the_variances_are_those_of_statsmodels_less_the_bias_of_moments():
+    draw, workers, systems, each = np.random.default_rng(7), 40, 2, 3
+    worker = np.repeat(np.arange(workers), systems * each)
+    system = np.tile(np.repeat(np.arange(systems), each), workers)
+    values = draw.normal(0, 1, workers)[worker] + draw.normal(0, 0.7, workers * systems)[2 * worker + system]
+    values += draw.normal(0, 1.5, len(values)) + 0.3 * system
+    table = DataFrame({"value": values, "worker": worker, "system": system})
+    reml = mixedlm(
+        "value ~ C(system)", table, groups="worker", vc_formula={"by_system": "0 + C(system)"}, re_formula="1"
+    ).fit()
+    of_worker, by_system, rest = float(reml.cov_re.iloc[0, 0]), float(reml.vcomp[0]), float(reml.scale)
+
+    found = components(samples(system, values, range(len(values)), worker))
+
+    assert not isinstance(found, Undefined)
+    # A system's mean is estimated from the same labels: products are low by the (co)variance of the means.
+    assert found.worker == pytest.approx(of_worker * (1 - 1 / workers), rel=2e-3)
+    together = (of_worker + by_system) * (1 - 1 / workers) - rest / (workers * each)
+    assert found.worker + found.worker_by_system == pytest.approx(together, rel=2e-3)
+    assert found.rest == pytest.approx(rest, rel=0.02)
 
 
 def test_one_conversation_for_each_worker_leaves_all_variance_in_the_rest():
