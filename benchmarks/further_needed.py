@@ -46,7 +46,7 @@ def extended(pilot: Pair, further: Pair) -> Pair:
         Sample(
             np.concatenate([old.values, new.values]),
             np.concatenate([old.cluster, new.cluster + first_code]),
-            np.concatenate([old.rater, new.rater + first_code]),  # type: ignore[list-item,operator]
+            np.concatenate([old.rater, new.rater + first_code]),  # type: ignore[operator]
         )
         for old, new in zip(pilot, further, strict=True)
     )
