@@ -26,6 +26,7 @@ OF_NO_STUDY = (
     ("compare: choose", "/compare/"),
     ("compare: perplexity", "/compare/perplexity/"),
     ("compare: human-likeness", "/compare/human-likeness/"),
+    ("plan", "/plan/"),
     ("contexts", "/contexts/"),
     ("new contexts", "/contexts/new/"),
     ("responses", "/responses/"),

@@ -107,7 +107,7 @@ class Design:
     Attributes:
         per_worker: labels, or conversations, of each worker, over all systems.
         per_context: labels of each context and system; 1 for conversations.
-        systems: number of systems that a worker's labels are spread over.
+        systems: number of systems that a worker's labels are spread over; of preferences, all their pairs.
         allocation: how systems are spread over a worker's labels.
         shares_contexts: true if all systems answer the same contexts.
         correlation: correlation of a judge's label with people's label of the same item, in [-1, 1]; 0: no
@@ -136,8 +136,26 @@ class Design:
 
     def workers(self, contexts: int) -> int:
         """Number of workers for a number of contexts or conversations of each system."""
-        systems = 1 if self.allocation is Allocation.PREFERENCE else self.systems
-        return math.ceil(contexts * self.per_context * systems / self.per_worker)
+        return math.ceil(contexts * self.per_context * self.groups / self.per_worker)
+
+    @property
+    def groups(self) -> int:
+        """Number of groups over which a worker's labels are spread: systems, or pairs of systems."""
+        return math.comb(self.systems, 2) if self.allocation is Allocation.PREFERENCE else self.systems
+
+    @property
+    def share_of_workers(self) -> float:
+        """Expected share of workers with a label of either of two systems, or of one pair of systems."""
+        s, m = self.groups, self.per_worker
+        match self.allocation:
+            case Allocation.ONE_SYSTEM:
+                return 2 / s
+            case Allocation.RANDOM:
+                return 1 - (1 - 2 / s) ** m
+            case Allocation.BALANCED:
+                return 1 - (math.comb(s - 2, m) / math.comb(s, m) if m < s else 0.0)
+            case _:
+                return 1 - (1 - 1 / s) ** m
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +217,9 @@ def _of_workers(labels: int, components: Components, design: Design) -> float:
         case Allocation.ONE_SYSTEM:
             return 2 * m * (worker + with_system) / labels
         case _:
-            return m * (worker + with_system) / labels
+            # By chance, a worker has on average m / k of a pair's labels, of k pairs of systems.
+            k = design.groups
+            return (k - 1 + m) / k * (worker + with_system) / labels
 
 
 def _freedom(contexts: int, by_context: float, by_worker: float, by_rest: float, design: Design) -> float:
@@ -207,7 +227,7 @@ def _freedom(contexts: int, by_context: float, by_worker: float, by_rest: float,
     workers = design.workers(contexts)
     means = 1 if design.allocation is Allocation.PREFERENCE else 2
     of_contexts = (1 if design.shares_contexts else means) * (contexts - 1)
-    of_workers = max(1, workers * min(2, design.systems) / design.systems - means)
+    of_workers = max(1, workers * design.share_of_workers - means)
     if design.per_context == 1 and not design.shares_contexts:
         return max(1.0, min(of_contexts, of_workers))
     first, second = by_context + by_rest, by_worker + by_rest

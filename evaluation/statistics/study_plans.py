@@ -7,7 +7,6 @@ from typing import Any
 
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.planning import (
-    Allocation,
     Components,
     Design,
     power_at,
@@ -135,14 +134,12 @@ def _effort(units: int, wanted: Wanted, components: Components, design: Design) 
     smallest = smallest_difference(
         units, components, design, most=wanted.most, power=wanted.power, level=level
     )
-    # Every two systems have their own pairs if a label is a preference.
-    several = math.comb(design.systems, 2) if design.allocation is Allocation.PREFERENCE else design.systems
-    labels = units * design.per_context * several
+    labels = units * design.per_context * design.groups
     hours = labels * wanted.minutes / 60
     return Effort(
         units,
         labels,
-        math.ceil(labels / design.per_worker),
+        design.workers(units),
         hours,
         hours * wanted.pay,
         power_at(units, wanted.difference, components, design, level=level),

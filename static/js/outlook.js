@@ -15,6 +15,8 @@ function address(place, form) {
     minutes: value(form, "expected_minutes"),
     pay: value(form, "pay_amount"),
     currency: value(form, "pay_currency"),
+    re_entry: value(form, "re_entry"),
+    re_entry_most: value(form, "re_entry_most"),
     question_set: value(form, "asks-0-question_set") || value(form, "question_set"),
   });
   for (const [name, text] of planned(form)) query.set(name, text);

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from pandas import DataFrame
+from statsmodels.formula.api import mixedlm
 
 from benchmarks.planning import DIFFERENCE, designs, share_detected, study
 from evaluation.__main__ import main
@@ -76,6 +78,28 @@ def test_the_variances_of_an_earlier_study_are_found_again():
         assert getattr(found, name) == pytest.approx(getattr(of, name), abs=0.0012)
 
 
+def test_the_variances_are_those_of_statsmodels_less_the_bias_of_moments():
+    draw, workers, systems, each = np.random.default_rng(7), 40, 2, 3
+    worker = np.repeat(np.arange(workers), systems * each)
+    system = np.tile(np.repeat(np.arange(systems), each), workers)
+    values = draw.normal(0, 1, workers)[worker] + draw.normal(0, 0.7, workers * systems)[2 * worker + system]
+    values += draw.normal(0, 1.5, len(values)) + 0.3 * system
+    table = DataFrame({"value": values, "worker": worker, "system": system})
+    reml = mixedlm(
+        "value ~ C(system)", table, groups="worker", vc_formula={"by_system": "0 + C(system)"}, re_formula="1"
+    ).fit()
+    of_worker, by_system, rest = float(reml.cov_re.iloc[0, 0]), float(reml.vcomp[0]), float(reml.scale)
+
+    found = components(samples(system, values, range(len(values)), worker))
+
+    assert not isinstance(found, Undefined)
+    # A system's mean is estimated from the same labels: products are low by the (co)variance of the means.
+    assert found.worker == pytest.approx(of_worker * (1 - 1 / workers), rel=2e-3)
+    together = (of_worker + by_system) * (1 - 1 / workers) - rest / (workers * each)
+    assert found.worker + found.worker_by_system == pytest.approx(together, rel=2e-3)
+    assert found.rest == pytest.approx(rest, rel=0.02)
+
+
 def test_one_conversation_for_each_worker_leaves_all_variance_in_the_rest():
     values = np.array([0.2, 0.6, 0.4, 0.9, 0.5, 0.7])
     found = components(samples(["a", "a", "a", "b", "b", "b"], values, range(6), range(6)))
@@ -102,6 +126,33 @@ def test_a_preference_needs_the_textbooks_pairs():
     design = Design(allocation=Allocation.PREFERENCE)
 
     assert units_needed(0.1, Components.from_shares(0.5), design) == pytest.approx(198, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("allocation", "share"),
+    # Of workers with 2 labels and 4 systems: with either of two systems, or with one of the 6 pairs.
+    [
+        (Allocation.RANDOM, 3 / 4), (Allocation.BALANCED, 5 / 6), (Allocation.ONE_SYSTEM, 1 / 2),
+        (Allocation.PREFERENCE, 11 / 36),
+    ],
+)  # fmt: skip
+def test_workers_count_for_a_comparison_if_they_have_a_label_of_it(allocation, share):
+    design = Design(per_worker=2, systems=4, allocation=allocation)
+
+    assert design.share_of_workers == pytest.approx(share)
+    assert design.workers(30) == (90 if allocation is Allocation.PREFERENCE else 60)
+
+
+def test_several_pairs_of_systems_share_a_workers_choices():
+    # 3 choices of each worker over 3 pairs by chance: E[a²] / E[a] is 1 + (3 - 1) / 3.
+    of = Components.from_shares(0.5, worker=1.0)
+    variance = expected_error(90, of, Design(per_worker=3, systems=3, allocation=Allocation.PREFERENCE)).error
+
+    draw = np.random.default_rng(5)
+    squared = [(np.bincount(draw.integers(3, size=270) * 90 + np.arange(270) // 3) ** 2)[:90].sum() / 90**2
+               for _ in range(400)]  # fmt: skip
+    assert variance**2 == pytest.approx(0.25 * np.mean(squared), rel=0.05)
+    assert variance**2 == pytest.approx(0.25 * 5 / 3 / 90)
 
 
 def test_the_command_plans_from_a_file_as_from_typed_variances(tmp_path, capsys):

@@ -64,6 +64,35 @@ def test_the_detectable_difference_is_that_of_the_smallest_pair() -> None:
     assert told(64) == told(2, 1) == told() == (None, None)
 
 
+def test_several_conversations_of_each_worker_change_the_detectable_difference(
+    rex: User, sign_in: SignIn
+) -> None:
+    client = sign_in(rex)
+    found = {
+        name: client.get(ADDRESS, PLAN | change).context["outlook"]
+        for name, change in {
+            "once": {"re_entry": "once", "re_entry_most": "10"},
+            "up to 10": {"re_entry": "up_to", "re_entry_most": "10"},
+            "per bot": {"re_entry": "per_bot", "re_entry_most": "2"},
+        }.items()
+    }
+
+    assert {name: each.per_worker for name, each in found.items()} == {
+        "once": 1,
+        "up to 10": 10,
+        "per bot": 3,
+    }
+    # By chance: 2 (0.7 + 0.2 + 0.1 (3 - 1 + 10) / 3) / n for 2 / n, and t with 30 workers less 2.
+    shifts = [sum(scipy.stats.t(freedom).ppf([1 - 0.05 / 6, 0.8])) for freedom in (28, 198)]
+    by_chance = 1.3**0.5 * shifts[0] / shifts[1]
+    assert found["up to 10"].deviations == pytest.approx(found["once"].deviations * by_chance, rel=0.02)
+    # Each bot once: the workers' 0.2 cancels.
+    assert found["per bot"].deviations == pytest.approx(found["once"].deviations * 0.8**0.5, rel=0.02)
+    shown = client.get(ADDRESS, PLAN | {"re_entry": "up_to", "re_entry_most": "10"}).content.decode()
+    assert "Assumes 10 conversations of each worker" in shown
+    assert "Assumes" not in client.get(ADDRESS, PLAN).content.decode()
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -72,6 +101,8 @@ def test_the_detectable_difference_is_that_of_the_smallest_pair() -> None:
         {"pay": "NaN"},
         {"minutes": "0"},
         {"currency": "<b>"},
+        {"re_entry": "often"},
+        {"re_entry_most": "1"},
     ],
 )
 def test_unusable_values_give_no_outlook(wrong: dict[str, str], rex: User, sign_in: SignIn) -> None:

@@ -47,4 +47,5 @@ def plan_plot(data: Data, links: Mapping[Any, str]) -> Plot:
     panel = {"title": title, "low": 0, "high": None, "lines": [line]}
     return {
         "kind": "lines", "systems": [name], "across": data["across"], "axis": "", "panels": [panel],
+        "hint": _("Point at a mark for its numbers."),
     }  # fmt: skip

@@ -23,7 +23,8 @@ from turnwise.comparisons.views import bounded, bounded_pictures
 def planner(request: AuthenticatedHttpRequest) -> HttpResponse:
     """Plan of a study; the query string has the form's values."""
     asked = "difference" in request.GET
-    form = PlannerForm(request.GET if asked else None, user=request.user)
+    chosen = request.GET.get("study", "")
+    form = PlannerForm(request.GET if asked else None, user=request.user, chosen=chosen)
     plan = form.plan if asked and form.is_valid() else None
     chart = None
     if plan:
@@ -34,6 +35,12 @@ def planner(request: AuthenticatedHttpRequest) -> HttpResponse:
         "plan": plan,
         "chart": chart,
         "units": _units(form) if plan else "",
+        "labels": _("Conversations in all")
+        if form["kind"].value() == "conversations"
+        else _("Judgments in all"),
+        "workers": _("Workers") if form["kind"].value() == "conversations" else _("Raters"),
+        "currency": form.cleaned_data["currency"] if plan else "",
+        "difference": form.cleaned_data["difference"] if plan else None,
         "power": percent(round(plan.needed.power, 3)) if plan else "",
     }
     return render(request, "comparisons/plan.html", context, status=422 if asked and not plan else 200)

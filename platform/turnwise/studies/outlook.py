@@ -3,6 +3,7 @@
 A task describes the planned study as `PlannedStudy`; `outlook` works out the rest before anybody is paid.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +14,8 @@ from django import forms
 from evaluation.protocols import spread_of
 from evaluation.protocols.facts import Evaluation
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.sample_size import difference_seen
+from evaluation.statistics.planning import Allocation, Components, Design, smallest_difference
+from turnwise.studies.models.choices import ReEntry
 
 
 class Unit(StrEnum):
@@ -70,8 +72,12 @@ def planned_conversations(wanted: Sequence[int], *, together: int) -> PlannedStu
 
 
 POWER, LEVEL = 0.8, 0.95
-# Differences are computed for this standard deviation and reported in multiples of it.
-_SPREAD = 0.1
+# Differences are in standard deviations; one of more than ten is no plan.
+_MOST_DEVIATIONS = 10.0
+# Shares of the variance between conversations that a plan assumes where workers have several: of workers, and
+# of their preference for a bot. The page states them.
+WORKER_SHARE, WORKER_BY_BOT_SHARE = 0.2, 0.1
+_SPREAD = Components.from_shares(1.0, worker=WORKER_SHARE, worker_by_system=WORKER_BY_BOT_SHARE)
 # Largest standard deviation of a binary choice.
 _CHOICE_SPREAD = 0.5
 
@@ -94,6 +100,7 @@ class Outlook:
             of a preference, the distance from 50 %.
         as_in: the title of that publication's protocol.
         turns: turns of all conversations, where bots alone talk.
+        per_worker: conversations of each worker on which the detectable difference rests.
     """
 
     unit: Unit
@@ -107,6 +114,7 @@ class Outlook:
     points: float | None = None
     as_in: str = ""
     turns: int = 0
+    per_worker: int = 1
 
     @property
     def upper_share(self) -> float | None:
@@ -121,6 +129,8 @@ class OutlookForm(forms.Form):
     pay = forms.DecimalField(min_value=0, max_value=100_000, required=False)
     currency = forms.RegexField("^[A-Za-z]{3}$", required=False)
     question_set = forms.CharField(max_length=60, required=False)
+    re_entry = forms.ChoiceField(choices=ReEntry, required=False)
+    re_entry_most = forms.IntegerField(min_value=2, max_value=100, required=False)
     wanted = forms.RegexField("^[0-9]{1,6}(,[0-9]{1,6}){0,999}$", required=False)
 
     @property
@@ -138,11 +148,29 @@ class OutlookForm(forms.Form):
             pay=fields["pay"] or Decimal(0),
             currency=fields["currency"],
             question_set=fields["question_set"],
+            design=self._design(len(planned.samples)),
         )
+
+    def _design(self, bots: int) -> Design:
+        """Conversations of each worker, by the study's re-entry rule."""
+        most = self.cleaned_data["re_entry_most"]
+        match self.cleaned_data["re_entry"]:
+            case ReEntry.UP_TO if most:
+                return Design(per_worker=most, systems=max(2, bots))
+            case ReEntry.PER_BOT if bots > 1:
+                return Design(per_worker=bots, systems=bots, allocation=Allocation.BALANCED)
+            case _:
+                return Design(systems=max(2, bots))
 
 
 def outlook(
-    planned: PlannedStudy, *, minutes: int, pay: Decimal, currency: str, question_set: str
+    planned: PlannedStudy,
+    *,
+    minutes: int,
+    pay: Decimal,
+    currency: str,
+    question_set: str,
+    design: Design | None = None,
 ) -> Outlook:
     """Compute the outlook of a planned study.
 
@@ -152,12 +180,15 @@ def outlook(
         pay: pay of each worker.
         currency: currency of the pay.
         question_set: key of the question set with which the report begins.
+        design: conversations of each worker; None: one each. Only conversations with bots use it.
     """
+    if design is None or planned.tells is not Conclusion.BOTS:
+        design = Design(systems=max(2, len(planned.samples)))
     deviations, points, as_in = None, None, ""
     if planned.tells is Conclusion.PREFERENCE:
         points = _detectable_preference(planned.samples)
     elif planned.tells is not Conclusion.NOTHING:
-        deviations = _detectable_difference(planned.samples)
+        deviations = _detectable_difference(planned.samples, design)
     if planned.tells is Conclusion.BOTS:
         spread, as_in = spread_of(Evaluation.INTERACTIVE, question_set) or (None, "")
         points = deviations * spread.points if deviations and spread else None
@@ -173,17 +204,17 @@ def outlook(
         points=points,
         as_in=as_in,
         turns=planned.turns,
+        per_worker=design.per_worker,
     )
 
 
-def _detectable_difference(samples: Sequence[int]) -> float | None:
+def _detectable_difference(samples: Sequence[int], design: Design) -> float | None:
     """Detectable difference in deviations, Bonferroni-corrected over all pairs, at the smallest sample."""
-    systems = len(samples)
-    if systems < 2:
+    if len(samples) < 2:
         return None
-    level = 1 - (1 - LEVEL) / (systems * (systems - 1) / 2)
-    seen = difference_seen(min(samples), _SPREAD, power=POWER, level=level)
-    return None if isinstance(seen, Undefined) else seen / _SPREAD
+    level = 1 - (1 - LEVEL) / math.comb(len(samples), 2)
+    seen = smallest_difference(min(samples), _SPREAD, design, most=_MOST_DEVIATIONS, power=POWER, level=level)
+    return None if isinstance(seen, Undefined) else seen
 
 
 def _detectable_preference(pairs: Sequence[int]) -> float | None:
@@ -191,6 +222,6 @@ def _detectable_preference(pairs: Sequence[int]) -> float | None:
     if not pairs:
         return None
     level = 1 - (1 - LEVEL) / len(pairs)
-    # With a correlation of 0.5 a difference has the spread of one sample, which is the case here.
-    seen = difference_seen(min(pairs), _CHOICE_SPREAD, power=POWER, level=level, correlation=0.5)
-    return None if isinstance(seen, Undefined) or seen > _CHOICE_SPREAD else 100 * seen
+    choices, design = Components.from_shares(_CHOICE_SPREAD), Design(allocation=Allocation.PREFERENCE)
+    seen = smallest_difference(min(pairs), choices, design, most=_CHOICE_SPREAD, power=POWER, level=level)
+    return None if isinstance(seen, Undefined) else 100 * seen
