@@ -1,6 +1,6 @@
 """Pictures with messages: uploaded by the pages' server, sent through the socket, read by the bot."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -8,27 +8,32 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
 from chatbots.base import Bot, BotConfiguration, Context
+from chatbots.pictures import Picture as ContextPicture
 from chatbots.registry import REGISTRY
 from chatbots.replies import Response
 from tests.conftest import MakeMeeting, MakeStudy, OpenTab, Tab, session_cookie, start_dialogue
 from tests.pictures import bomb, browser_of, picture, upload
 from tests.tasks.two_people.conftest import come
+from turnwise.accounts.models import User
 from turnwise.bots.models import Bot as BotRow
 from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.crowd.models import Worker
+from turnwise.crowd.worker_task import PreviewOptions
 from turnwise.dialogues import picture_files
 from turnwise.dialogues.models import Dialogue, MessagePicture, Picture, Turn
 from turnwise.dialogues.pictures import MOST_UNSENT, remove_unsent
 from turnwise.dialogues.services import SeatOccupant, create_dialogue
-from turnwise.live.frames import Frame
+from turnwise.live.frames import Frame, RefusedError
 from turnwise.privacy.withdrawal import withdraw
 from turnwise.studies.models import Study
 from turnwise.studies.opening_checks import checks
 from turnwise.studies.services import OPENED, save_study
+from turnwise.tasks.conversation.preview import TalkPreviewed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -114,6 +119,50 @@ async def test_a_bot_that_sees_pictures_gets_them_and_another_one_the_text(
     stored = bytes((await Picture.objects.aget()).content)
     seen = [[turn.picture and turn.picture.content for turn in context.turns] for context in ASKED]
     assert seen == [[None, stored], [None, stored, None, None]]
+
+
+async def test_the_preview_sends_a_picture_to_its_bot_and_stores_nothing(
+    make_study: MakeStudy, rex: User, mallory: User, sign_in: Callable[[User], Client]
+) -> None:
+    study = await sync_to_async(make_study)(takes_pictures=True, opening_text="Hi!")
+    await BotRow.objects.aupdate(adapter="seeing", configuration={})
+    bot = await BotRow.objects.aget()
+    client, other = await sync_to_async(sign_in)(rex), await sync_to_async(sign_in)(mallory)
+    previewed = await sync_to_async(TalkPreviewed)(study, "work", PreviewOptions("en", bot.pk), then="")
+    page = previewed.template_and_context()[1]["settings"]["pictures"]["upload"]
+
+    async def posted(browser: Client, data: bytes) -> Any:
+        return await sync_to_async(browser.post)(page, {"picture": SimpleUploadedFile("photo.jpg", data)})
+
+    async def say(key: str) -> list[Frame]:
+        frame = {"type": "turn", "key": str(uuid4()), "text": "Look", "picture": key}
+        return [each async for each in previewed.turn(frame)]
+
+    refused = await posted(client, b"no picture at all")
+    assert (refused.status_code, refused.json()["reason"]) == (422, "unknown_format")
+    assert (await posted(other, picture())).status_code == 404
+    answer = (await posted(client, picture())).json()
+    with pytest.raises(RefusedError, match="malformed"):
+        await say("no hash")
+    with pytest.raises(RefusedError, match="unknown_picture"):
+        await say("0" * 64)
+
+    saved, reply = await say(answer["key"])
+
+    assert saved["turn"]["picture"] == {name: answer[name] for name in ("address", "width", "height")}
+    assert reply["turn"]["text"] == "I see."
+    shown = await sync_to_async(client.get)(answer["address"])
+    assert ASKED[0].turns[-1].picture == ContextPicture("image/jpeg", shown.content)
+    assert (await sync_to_async(other.get)(answer["address"])).status_code == 404
+    assert not await Picture.objects.aexists()
+    assert not await Dialogue.objects.aexists()
+
+    uploads = [
+        (await posted(client, picture(colour=colour))).json()
+        for colour in ("red", "blue", "lime", "navy", "pink")
+    ]
+    found = [(await sync_to_async(client.get)(each["address"])).status_code for each in (answer, *uploads)]
+    assert found == [404, 200, 200, 200, 200, 200]
 
 
 async def test_a_bot_without_eyes_gets_the_text_alone(make_study: MakeStudy, open_tab: OpenTab) -> None:

@@ -166,6 +166,8 @@ RULES = {
     "dialogues:upload": PUBLIC,  # by a participant's cookie
     "dialogues:picture": PUBLIC,  # by a signed address and a participant's cookie
     "dialogues:staff_picture": OWNER,
+    "conversation:preview_upload": OWNER,
+    "conversation:preview_picture": OWNER,
     "transcripts": OWNER,
     "acceptance": OWNER,
     "judges": OWNER,
