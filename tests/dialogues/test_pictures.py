@@ -77,8 +77,8 @@ async def conversation(make_study: MakeStudy, *, sees: bool = True, **fields: An
     return await Dialogue.objects.select_related("study").aget(pk=dialogue.pk)
 
 
-async def send(tab: Tab, text: str, sha256: str, key: str = "") -> Frame:
-    await tab.send(type="turn", key=key or str(uuid4()), text=text, picture=sha256)
+async def send(tab: Tab, text: str, sha256: str, key: str = "", **more: Any) -> Frame:
+    await tab.send(type="turn", key=key or str(uuid4()), text=text, picture=sha256, **more)
     return await tab.receive("turn_saved", "refused")
 
 
@@ -89,9 +89,15 @@ async def test_a_picture_is_uploaded_sent_and_shown_to_its_participant(
     tab = await open_tab(dialogue)
     answer = (await uploaded(dialogue, picture())).json()
 
-    saved = await send(tab, "Look", answer["key"])
+    for odd in (7, "x" * 301):
+        await tab.send(type="turn", key=str(uuid4()), text="Look", picture=answer["key"], description=odd)
+        assert (await tab.receive("refused"))["reason"] == "malformed"
+    await tab.send(type="turn", key=str(uuid4()), text="Look", description="Of nothing")
+    assert (await tab.receive("refused"))["reason"] == "malformed"
+    saved = await send(tab, "Look", answer["key"], description=" A teal \u202e wall \n")
     await tab.receive("bot_turn")
 
+    assert saved["turn"]["picture"]["description"] == "A teal wall"
     shown = saved["turn"]["picture"]
     assert (shown["address"], shown["width"], shown["height"]) == (answer["address"], 64, 48)
     stored = await Picture.objects.aget()
@@ -149,7 +155,8 @@ async def test_the_preview_sends_a_picture_to_its_bot_and_stores_nothing(
 
     saved, reply = await say(answer["key"])
 
-    assert saved["turn"]["picture"] == {name: answer[name] for name in ("address", "width", "height")}
+    shown_size = {name: answer[name] for name in ("address", "width", "height")}
+    assert saved["turn"]["picture"] == shown_size | {"description": ""}
     assert reply["turn"]["text"] == "I see."
     shown = await sync_to_async(client.get)(answer["address"])
     assert ASKED[0].turns[-1].picture == ContextPicture("image/jpeg", shown.content)
