@@ -11,9 +11,10 @@ RESERVED = frozenset(
     ("answer_ms", "answers", "ask", "asks_reason", "bot", "bot_version", "cached_tokens", "completion_tokens",
      "context", "dialogue", "dialogue_ending", "first_seconds", "in_primary_analysis", "item", "judged_in",
      "label_changes", "labelled_at", "latency_ms", "material", "model", "moment", "number", "occasion",
-     "origin", "outcome", "outcome_before_stop", "picture", "position", "prompt_tokens", "question_set",
-     "rater", "rater_excluded", "reasoning", "reasoning_tokens", "remarks", "reply_version", "reply_versions",
-     "response", "scenario", "shown_ms", "sides_swapped", "study", "subject", "turn")
+     "origin", "outcome", "outcome_before_stop", "picture", "picture_description", "position",
+     "prompt_tokens", "question_set", "rater", "rater_excluded", "reasoning", "reasoning_tokens", "remarks",
+     "reply_version", "reply_versions", "response", "scenario", "shown_ms", "sides_swapped", "study",
+     "subject", "turn")
 )  # fmt: skip
 
 

@@ -58,6 +58,7 @@ async def test_a_picture_is_added_taken_back_and_sent(visit: Visit, make_study: 
     await expect(preview).to_have_count(0)
     await add.set_input_files(file(picture(size=(600, 400), colour="maroon")))
     await expect(preview).to_be_visible()
+    await page.get_by_label("Describe the picture (optional)").fill("A maroon door")
     assert await wanda.fits()
     assert await wanda.flaws() == []
 
@@ -75,7 +76,8 @@ async def test_a_picture_is_added_taken_back_and_sent(visit: Visit, make_study: 
     assert await wanda.fits()
     assert await wanda.flaws() == []
     await page.reload()
-    await expect(shown).to_be_visible()
+    await expect(page.get_by_role("link", name="A maroon door")).to_be_visible()
+    await expect(page.locator("#picture-about")).to_be_hidden()
     sent = await MessagePicture.objects.select_related("turn").aget()
     assert sent.turn.text == "My new door"
 

@@ -13,6 +13,7 @@ from playwright.async_api import FrameLocator, Page, expect
 
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
+from tests.pictures import picture
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Dialogue
@@ -98,7 +99,7 @@ async def test_the_whole_way_of_a_conversation(desk: Desk, make_study: MakeStudy
 
 async def test_a_real_reply_if_a_bot_is_chosen(desk: Desk, make_study: MakeStudy) -> None:
     study = await sync_to_async(make_study)(
-        opening_text="Hi!", script={"replies": ["From the bot itself."]}, practice=False
+        opening_text="Hi!", script={"replies": ["From the bot itself."]}, practice=False, takes_pictures=True
     )
     rex = await desk()
     frame = frame_of(rex.page)
@@ -108,10 +109,21 @@ async def test_a_real_reply_if_a_bot_is_chosen(desk: Desk, make_study: MakeStudy
     await chosen.click()
     await expect(chosen).to_have_attribute("aria-current", "true")
     await expect(frame.locator(".turn__text")).to_have_text(["Hi!"])
+    add = frame.get_by_label("Add picture")
+    await add.set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": b"no picture at all"})
+    await expect(frame.locator("#picture-status")).to_have_text(
+        "This is not a JPEG, PNG or WebP picture. Choose another one."
+    )
+    await add.set_input_files({"name": "a.jpg", "mimeType": "image/jpeg", "buffer": picture()})
+    await expect(frame.locator("#picture-preview img")).to_be_visible()
     await frame.get_by_role("textbox", name="Your message").fill("Hello.")
     await frame.get_by_role("textbox", name="Your message").press("Enter")
 
     await expect(frame.locator(".turn__text").last).to_have_text("From the bot itself.")
+    shown = frame.locator(".turn--human .turn__picture img")
+    await expect(shown).to_have_js_property("naturalWidth", 64)
+    await expect(frame.locator("#picture-preview img")).to_have_count(0)
+    await shot(rex.page, "picture")
     assert await stored() == (0, 0)
 
 

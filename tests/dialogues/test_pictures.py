@@ -1,6 +1,6 @@
 """Pictures with messages: uploaded by the pages' server, sent through the socket, read by the bot."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -8,27 +8,32 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
 from chatbots.base import Bot, BotConfiguration, Context
+from chatbots.pictures import Picture as ContextPicture
 from chatbots.registry import REGISTRY
 from chatbots.replies import Response
 from tests.conftest import MakeMeeting, MakeStudy, OpenTab, Tab, session_cookie, start_dialogue
 from tests.pictures import bomb, browser_of, picture, upload
 from tests.tasks.two_people.conftest import come
+from turnwise.accounts.models import User
 from turnwise.bots.models import Bot as BotRow
 from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.crowd.models import Worker
+from turnwise.crowd.worker_task import PreviewOptions
 from turnwise.dialogues import picture_files
 from turnwise.dialogues.models import Dialogue, MessagePicture, Picture, Turn
 from turnwise.dialogues.pictures import MOST_UNSENT, remove_unsent
 from turnwise.dialogues.services import SeatOccupant, create_dialogue
-from turnwise.live.frames import Frame
+from turnwise.live.frames import Frame, RefusedError
 from turnwise.privacy.withdrawal import withdraw
 from turnwise.studies.models import Study
 from turnwise.studies.opening_checks import checks
 from turnwise.studies.services import OPENED, save_study
+from turnwise.tasks.conversation.preview import TalkPreviewed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -72,8 +77,8 @@ async def conversation(make_study: MakeStudy, *, sees: bool = True, **fields: An
     return await Dialogue.objects.select_related("study").aget(pk=dialogue.pk)
 
 
-async def send(tab: Tab, text: str, sha256: str, key: str = "") -> Frame:
-    await tab.send(type="turn", key=key or str(uuid4()), text=text, picture=sha256)
+async def send(tab: Tab, text: str, sha256: str, key: str = "", **more: Any) -> Frame:
+    await tab.send(type="turn", key=key or str(uuid4()), text=text, picture=sha256, **more)
     return await tab.receive("turn_saved", "refused")
 
 
@@ -84,9 +89,15 @@ async def test_a_picture_is_uploaded_sent_and_shown_to_its_participant(
     tab = await open_tab(dialogue)
     answer = (await uploaded(dialogue, picture())).json()
 
-    saved = await send(tab, "Look", answer["key"])
+    for odd in (7, "x" * 301):
+        await tab.send(type="turn", key=str(uuid4()), text="Look", picture=answer["key"], description=odd)
+        assert (await tab.receive("refused"))["reason"] == "malformed"
+    await tab.send(type="turn", key=str(uuid4()), text="Look", description="Of nothing")
+    assert (await tab.receive("refused"))["reason"] == "malformed"
+    saved = await send(tab, "Look", answer["key"], description=" A teal \u202e wall \n")
     await tab.receive("bot_turn")
 
+    assert saved["turn"]["picture"]["description"] == "A teal wall"
     shown = saved["turn"]["picture"]
     assert (shown["address"], shown["width"], shown["height"]) == (answer["address"], 64, 48)
     stored = await Picture.objects.aget()
@@ -114,6 +125,51 @@ async def test_a_bot_that_sees_pictures_gets_them_and_another_one_the_text(
     stored = bytes((await Picture.objects.aget()).content)
     seen = [[turn.picture and turn.picture.content for turn in context.turns] for context in ASKED]
     assert seen == [[None, stored], [None, stored, None, None]]
+
+
+async def test_the_preview_sends_a_picture_to_its_bot_and_stores_nothing(
+    make_study: MakeStudy, rex: User, mallory: User, sign_in: Callable[[User], Client]
+) -> None:
+    study = await sync_to_async(make_study)(takes_pictures=True, opening_text="Hi!")
+    await BotRow.objects.aupdate(adapter="seeing", configuration={})
+    bot = await BotRow.objects.aget()
+    client, other = await sync_to_async(sign_in)(rex), await sync_to_async(sign_in)(mallory)
+    previewed = await sync_to_async(TalkPreviewed)(study, "work", PreviewOptions("en", bot.pk), then="")
+    page = previewed.template_and_context()[1]["settings"]["pictures"]["upload"]
+
+    async def posted(browser: Client, data: bytes) -> Any:
+        return await sync_to_async(browser.post)(page, {"picture": SimpleUploadedFile("photo.jpg", data)})
+
+    async def say(key: str) -> list[Frame]:
+        frame = {"type": "turn", "key": str(uuid4()), "text": "Look", "picture": key}
+        return [each async for each in previewed.turn(frame)]
+
+    refused = await posted(client, b"no picture at all")
+    assert (refused.status_code, refused.json()["reason"]) == (422, "unknown_format")
+    assert (await posted(other, picture())).status_code == 404
+    answer = (await posted(client, picture())).json()
+    with pytest.raises(RefusedError, match="malformed"):
+        await say("no hash")
+    with pytest.raises(RefusedError, match="unknown_picture"):
+        await say("0" * 64)
+
+    saved, reply = await say(answer["key"])
+
+    shown_size = {name: answer[name] for name in ("address", "width", "height")}
+    assert saved["turn"]["picture"] == shown_size | {"description": ""}
+    assert reply["turn"]["text"] == "I see."
+    shown = await sync_to_async(client.get)(answer["address"])
+    assert ASKED[0].turns[-1].picture == ContextPicture("image/jpeg", shown.content)
+    assert (await sync_to_async(other.get)(answer["address"])).status_code == 404
+    assert not await Picture.objects.aexists()
+    assert not await Dialogue.objects.aexists()
+
+    uploads = [
+        (await posted(client, picture(colour=colour))).json()
+        for colour in ("red", "blue", "lime", "navy", "pink")
+    ]
+    found = [(await sync_to_async(client.get)(each["address"])).status_code for each in (answer, *uploads)]
+    assert found == [404, 200, 200, 200, 200, 200]
 
 
 async def test_a_bot_without_eyes_gets_the_text_alone(make_study: MakeStudy, open_tab: OpenTab) -> None:

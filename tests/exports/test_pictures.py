@@ -81,6 +81,7 @@ def test_the_bundle_has_their_files_and_the_tables_name_them(
     study: Study, dialogue: Dialogue, tmp_path: Path
 ) -> None:
     stored, other = sent(dialogue), sent(dialogue, 3, kind="PNG")
+    Picture.objects.filter(pk=stored.pk).update(description="A wall")
     computed(study)
     call_command("bundle", str(study.pk), output=tmp_path / "bundle.zip")
 
@@ -92,6 +93,7 @@ def test_the_bundle_has_their_files_and_the_tables_name_them(
 
     names = [f"pictures/{stored.sha256}.jpg", f"pictures/{other.sha256}.png"]
     assert [row["picture"] for row in rows] == [None, names[0], None, names[1], None]
+    assert [row["picture_description"] for row in rows] == [None, "A wall", None, None, None]
     assert files == {names[0]: bytes(stored.content), names[1]: bytes(other.content)}
     assert listed[names[0]]["mediatype"] == "image/jpeg"
     assert described["protocol"]["takes_pictures"] is True
@@ -167,7 +169,7 @@ def test_the_participant_gets_their_pictures_and_nobody_elses(dialogue: Dialogue
     page = browser_of(dialogue).get(own.data_link).content.decode()
 
     encoded = base64.b64encode(stored.content).decode()
-    assert turns[1]["picture"] == {"media_type": "image/jpeg", "base64": encoded}
+    assert turns[1]["picture"] == {"media_type": "image/jpeg", "base64": encoded, "description": ""}
     assert "picture" not in turns[0]
     assert f"data:image/jpeg;base64,{encoded}" in page
 

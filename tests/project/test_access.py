@@ -166,6 +166,8 @@ RULES = {
     "dialogues:upload": PUBLIC,  # by a participant's cookie
     "dialogues:picture": PUBLIC,  # by a signed address and a participant's cookie
     "dialogues:staff_picture": OWNER,
+    "conversation:preview_upload": OWNER,
+    "conversation:preview_picture": OWNER,
     "transcripts": OWNER,
     "acceptance": OWNER,
     "judges": OWNER,
@@ -205,9 +207,10 @@ RULES = {
 }
 
 # What they name does not exist yet in the study of this test: a report, a version, a rater, a conversation
-# that is finished, a text that was redacted.
+# that is finished, a text that was redacted, a picture of a preview.
 ABSENT = {
     "privacy:undo",
+    "conversation:preview_picture",
     "acceptance:decide",
     "self_play:stamp",
     "self_play:json_lines",
@@ -403,6 +406,7 @@ def things(
         "rehearsals:rehearsal": {"pk": study.pk},
         "crowd:prolific_settle": {"act": act.pk},
         "crowd:preview_page": {"page": "consent"},
+        "conversation:preview_picture": {"key": "0" * 64},
         "quality:remove_message": {
             "pk": MessageTemplate.objects.create(owner=rex, title="Thanks", text="Thanks").pk
         },

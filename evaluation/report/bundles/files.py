@@ -37,6 +37,7 @@ _LATER = {
     "reply_version",
     "reply_versions",
     "picture",
+    "picture_description",
 }
 """Columns that older bundles lack."""
 _TYPES: dict[Kind, type] = {

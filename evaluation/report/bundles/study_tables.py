@@ -88,6 +88,7 @@ TURNS = Table(
             Kind.TEXT,
             "file of the picture that was sent with a message; `erased` if it was erased; empty for none",
         ),
+        Column("picture_description", Kind.TEXT, "its description by the person who sent it; empty for none"),
     ),
 )
 

@@ -178,6 +178,7 @@ ITEM_PICTURES = Table(
         DIALOGUE,
         TURN,
         Column("picture", Kind.TEXT, "file of the picture in `pictures/`; `erased` if it was erased"),
+        Column("picture_description", Kind.TEXT, "its description by the person who sent it; empty for none"),
     ),
 )
 

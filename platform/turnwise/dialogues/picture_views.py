@@ -15,6 +15,7 @@ from turnwise.crowd.entry.worker_views import current_participation, worker_page
 from turnwise.crowd.models import Participation
 from turnwise.dialogues import picture_files, pictures
 from turnwise.dialogues.models import Picture, Seat
+from turnwise.dialogues.picture_files import EncodedPicture
 from turnwise.dialogues.pictures import PictureRefusedError
 from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_studies_of
@@ -55,6 +56,15 @@ def _stored(request: HttpRequest, study: Study, participation: Participation) ->
         request, "pictures", rate=MOST_OF_AN_ADDRESS
     ):
         raise PictureRefusedError("too_often")
+    return pictures.store(participation, encoded_upload(request, "pictures", participation.pk))
+
+
+def encoded_upload(request: HttpRequest, what: str, person: int) -> EncodedPicture:
+    """Read and re-encode the uploaded file, one at a time for each person.
+
+    Raises:
+        PictureRefusedError: there is no file, it is no fit picture, or another is being read.
+    """
     file = request.FILES.get("picture")
     if not isinstance(file, UploadedFile):
         raise PictureRefusedError("no_file")
@@ -62,8 +72,8 @@ def _stored(request: HttpRequest, study: Study, participation: Participation) ->
         raise PictureRefusedError("too_large")
     file.seek(0)  # it was read before if the request is repeated after PostgreSQL was lost
     try:
-        with limit_concurrency(1, "pictures", participation.pk):
-            return pictures.store(participation, pictures.read_upload(file.read()))
+        with limit_concurrency(1, what, person):
+            return pictures.read_upload(file.read())
     except TooManyAtOnceError:
         raise PictureRefusedError("too_often") from None
 
@@ -91,13 +101,18 @@ def staff_picture(request: HttpRequest, public_id: UUID, pk: int) -> HttpRespons
 
 
 def response_of(picture: Picture) -> HttpResponse:
-    """Response with a picture, which no proxy and no browser keeps."""
+    """Response with a stored picture."""
+    return content_response(bytes(picture.content), picture.media_type, picture.file_name)
+
+
+def content_response(content: bytes, media_type: str, file_name: str) -> HttpResponse:
+    """Response with the bytes of a picture, which no proxy and no browser keeps."""
     return HttpResponse(
-        bytes(picture.content),
-        content_type=picture.media_type,
+        content,
+        content_type=media_type,
         headers={
             "Cache-Control": "private, no-store",
-            "Content-Disposition": f'inline; filename="{picture.file_name}"',
+            "Content-Disposition": f'inline; filename="{file_name}"',
             "Content-Security-Policy": "default-src 'none'; sandbox",
             "Cross-Origin-Resource-Policy": "same-origin",
             "X-Content-Type-Options": "nosniff",

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chatbots.base import Context
 from chatbots.pictures import Picture as ContextPicture
+from evaluation.texts.cleaning import cleaned
 from turnwise.bots.models import Bot
 from turnwise.bots.queries import sees_pictures
 from turnwise.crowd.models import Participation, Withdrawal
@@ -35,6 +36,7 @@ HASH = re.compile(r"[0-9a-f]{64}")
 MOST_UNSENT = 5
 """Uploads of a seat that wait for their message; a newer one replaces the oldest."""
 KEEP_UNSENT_FOR = timedelta(days=1)
+MAX_DESCRIPTION_CHARS = 300
 _SALT = "dialogues.picture"
 
 REFUSALS = {
@@ -143,6 +145,31 @@ def checked_hash(value: object) -> str:
     return value
 
 
+def checked_description(value: object) -> str:
+    """Return the cleaned description in a frame with a picture; empty for none.
+
+    Raises:
+        RefusedError: malformed.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise RefusedError("malformed")
+    text = " ".join(cleaned(value, MAX_DESCRIPTION_CHARS + 1).split())
+    if len(text) > MAX_DESCRIPTION_CHARS:
+        raise RefusedError("malformed")
+    return text
+
+
+def describe(dialogue_id: int, seat: int, sha256: str, description: str) -> None:
+    """Store the description of a picture in a seat of an open conversation, before its message is saved.
+
+    It belongs to the picture, so that everything that removes a picture removes it.
+    """
+    open_seat = {"seat__dialogue": dialogue_id, "seat__number": seat, "seat__dialogue__ended_at": None}
+    Picture.objects.filter(**open_seat, sha256=sha256).update(description=description)
+
+
 def unknown_picture() -> RefusedError:
     """Create the refusal of a message whose picture is not there."""
     return RefusedError("unknown_picture", UNKNOWN_PICTURE)
@@ -163,10 +190,12 @@ def was_sent_with(dialogue_id: int, key: UUID, sha256: str) -> bool:
 def pictures_of(dialogue_id: int) -> dict[int, PictureInfo]:
     """Pictures of a conversation's messages, by position."""
     sent = MessagePicture.objects.filter(turn__dialogue=dialogue_id)
-    rows = sent.values_list("turn__position", "picture", "picture__width", "picture__height")
+    rows = sent.values_list(
+        "turn__position", "picture", "picture__width", "picture__height", "picture__description"
+    )
     return {
-        position: {"id": key, "width": width or 0, "height": height or 0}
-        for position, key, width, height in rows
+        position: {"id": key, "width": width or 0, "height": height or 0, "description": description or ""}
+        for position, key, width, height, description in rows
     }
 
 
@@ -183,14 +212,23 @@ def participant_picture_of(picture: PictureInfo, participation_id: int) -> dict[
     """A picture as a participant's page gets it; its address is empty once it is erased."""
     key = picture["id"]
     address = address_for(key, participation_id) if key else ""
-    return {"address": address, "width": picture["width"], "height": picture["height"]}
+    return _shown(picture, address)
 
 
 def staff_picture_of(picture: PictureInfo, public_id: UUID) -> dict[str, Any]:
     """A picture as a page of the team gets it; its address is empty once it is erased."""
     key = picture["id"]
     address = reverse("dialogues:staff_picture", args=[public_id, key]) if key else ""
-    return {"address": address, "width": picture["width"], "height": picture["height"]}
+    return _shown(picture, address)
+
+
+def _shown(picture: PictureInfo, address: str) -> dict[str, Any]:
+    return {
+        "address": address,
+        "width": picture["width"],
+        "height": picture["height"],
+        "description": picture["description"],
+    }
 
 
 def address_for(picture_id: int, participation_id: int) -> str:

@@ -166,6 +166,7 @@ class PictureInfo(TypedDict):
     id: int | None
     width: int
     height: int
+    description: str
 
 
 class SavedTurn(NamedTuple):

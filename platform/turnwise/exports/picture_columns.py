@@ -22,9 +22,28 @@ def picture_file(turn: str) -> str:
            WHERE shown.turn_id = {turn}) END"""
 
 
+def picture_description(turn: str) -> str:
+    """SQL of the description of a message's picture. NULL without a picture, or if it was erased."""
+    return f"""
+       CASE WHEN (SELECT EXISTS (SELECT FROM dialogues_messagepicture)) THEN
+         (SELECT nullif(file.description, '')
+            FROM dialogues_messagepicture AS shown
+            JOIN dialogues_picture AS file ON file.id = shown.picture_id
+           WHERE shown.turn_id = {turn}) END"""
+
+
 def picture_before(dialogue: str, position: str) -> str:
     """SQL of the file of the picture that was sent with the message before a turn."""
-    return picture_file(
+    return picture_file(_message_before(dialogue, position))
+
+
+def description_before(dialogue: str, position: str) -> str:
+    """SQL of the description of that picture."""
+    return picture_description(_message_before(dialogue, position))
+
+
+def _message_before(dialogue: str, position: str) -> str:
+    return (
         f"(SELECT m.id FROM dialogues_turn AS m WHERE m.dialogue_id = {dialogue}"
         f" AND m.position = {position} - 1)"
     )
@@ -50,6 +69,7 @@ JUDGED_PICTURES = f"""
 """
 """SQL of the messages with pictures in the conversations that a study judges."""
 ITEM_PICTURE_ROWS = f"""
-SELECT d.public_id::text, t.position, {picture_file("t.id")} {JUDGED_PICTURES} ORDER BY d.id, t.position
+SELECT d.public_id::text, t.position, {picture_file("t.id")}, {picture_description("t.id")} {JUDGED_PICTURES}
+ ORDER BY d.id, t.position
 """
 """Rows of the table `ITEM_PICTURES` of a bundle."""

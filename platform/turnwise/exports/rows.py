@@ -30,7 +30,7 @@ from evaluation.texts.personal_data import Redactor
 from turnwise.audits import verdicts
 from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.bots.generation import columns_of
-from turnwise.exports.picture_columns import ITEM_PICTURE_ROWS, picture_file
+from turnwise.exports.picture_columns import ITEM_PICTURE_ROWS, picture_description, picture_file
 from turnwise.exports.version_columns import EVERY_VERSION, VERSIONS, versions_join
 from turnwise.judges.queries import REPORTED_RUNS, reported_runs
 from turnwise.judging.conversation_replies import CONVERSATION_REPLY_ROWS
@@ -69,7 +69,7 @@ SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker
        t.text, t.created_at, b.name, v.fingerprint, t.latency_ms, t.seed, t.candidates::text,
        {columns_of("t.generation", "t.bot_version_id IS NOT NULL")},
        crowd_pseudonym(seat.worker_id, d.study_id), typing.pasted, typing.typing_ms,
-       {VERSIONS}, {picture_file("t.id")}
+       {VERSIONS}, {picture_file("t.id")}, {picture_description("t.id")}
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   LEFT JOIN dialogues_typing AS typing ON typing.turn_id = t.id
@@ -228,7 +228,8 @@ SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_
 # Columns with texts to redact.
 _TEXT_COLUMNS = frozenset(
     ("text", "candidates", "remarks", "reasoning", "said_before", "first_said", "second_said",
-     "first_remarks", "second_remarks", "first_reasoning", "second_reasoning")
+     "first_remarks", "second_remarks", "first_reasoning", "second_reasoning",
+     "picture_description")
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from evaluation.questions import Answer
 from evaluation.report.bundles.columns import answered_in
 from evaluation.texts.personal_data import Redactor
 from turnwise.bots.generation import NO_GENERATION, columns_of
-from turnwise.exports.picture_columns import picture_before
+from turnwise.exports.picture_columns import description_before, picture_before
 from turnwise.exports.version_columns import NO_VERSIONS, VERSIONS, versions_join
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.queued_task import QueuedTask
@@ -65,6 +65,7 @@ class LabelledTurn(NamedTuple):
     subject: str
     ask: int | None
     picture: str | None
+    picture_description: str | None
     scenario: str | None
 
 
@@ -123,7 +124,8 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        l.shown_ms, l.answer_ms, l.occasion,
        {OWN_MATERIAL},
        CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
-       ask.number, {picture_before("d.id", "l.position")}, d.scenario->>'name'
+       ask.number, {picture_before("d.id", "l.position")},
+       {description_before("d.id", "l.position")}, d.scenario->>'name'
   FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %(study)s ORDER BY id) AS d
  CROSS JOIN LATERAL (
        SELECT given.*, said.position, said.text, said.latency_ms, said.generation, said.bot_version_id
@@ -172,7 +174,8 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        {_material("NULL")},
        CASE WHEN l.response_id IS NOT NULL THEN 'response' WHEN l.context_id IS NOT NULL THEN 'context'
             WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
-       ask.number, {picture_before("d.id", "i.position")}, d.scenario->>'name'
+       ask.number, {picture_before("d.id", "i.position")},
+       {description_before("d.id", "i.position")}, d.scenario->>'name'
   FROM {JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
@@ -292,6 +295,7 @@ def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
         response=row.response and redactor(row.response),
         remarks=row.remarks and redactor(row.remarks),
         reasoning=row.reasoning and redactor(row.reasoning),
+        picture_description=row.picture_description and redactor(row.picture_description),
         answers=json.dumps(answers, ensure_ascii=False),
     )
 

@@ -206,6 +206,7 @@ def _pictures_sent(seat: Seat) -> dict[int, dict[str, str]]:
         each.turn.position: {
             "media_type": each.picture.media_type,
             "base64": b64encode(each.picture.content).decode(),
+            "description": each.picture.description,
         }
         for each in sent.select_related("turn", "picture")
         if each.picture

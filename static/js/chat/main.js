@@ -248,7 +248,7 @@ class Chat {
     const cleaned = text.replace(DIRECTION_MARKS, "").trim(); // as the server does; the page mentions it
     this.work.hasLostMarks = cleaned !== text.trim();
     if (!cleaned) return this.render();
-    this.outbox.holdTurn(newKey(), cleaned, this.rhythm?.take(), this.pictures?.next?.key);
+    this.outbox.holdTurn(newKey(), cleaned, this.rhythm?.take(), this.pictures?.nextFields);
     this.composer.text = "";
     const turn = this.outbox.frames().find((frame) => frame.type === "turn");
     if (turn) this.connection.send(turn);
@@ -381,7 +381,7 @@ class Chat {
     this.list.show(
       dialogue.turns,
       (turn, ask) => this.labels.judgmentOf(turn, ask),
-      pending && { text: pending.text, picture: pending.picture ? this.pictures?.uploaded : null, mark: isOpen ? gettext("Sending …") : gettext("Not sent yet"), isBad: !isOpen },
+      pending && { text: pending.text, picture: pending.picture ? this.pictures?.sent : null, mark: isOpen ? gettext("Sending …") : gettext("Not sent yet"), isBad: !isOpen },
     );
     const reply = pending ? null : this.work.exchangeable;
     const mayChoose = reply && isOpen && !this.labels.isAnswered(reply);

@@ -10,8 +10,9 @@
 import { byId, make, setText } from "../kit/dom.js";
 import { gettext } from "../kit/gettext.js";
 
-/** Name of the draft. */
+/** Names of the drafts. */
 const DRAFT = "picture";
+const DESCRIPTION = "picture-description";
 
 export class PictureDraft {
   /**
@@ -27,6 +28,9 @@ export class PictureDraft {
     this.status = byId("picture-status");
     this.preview = byId("picture-preview");
     this.remove = byId("picture-remove");
+    this.description = /** @type {HTMLInputElement} */ (byId("picture-description"));
+    this.description.value = this.outbox.draftOf(DESCRIPTION);
+    this.description.addEventListener("input", () => this.outbox.keepDraft(this.description.value, DESCRIPTION));
     this.input.addEventListener("change", () => this.take(this.input.files?.[0]));
     this.remove.addEventListener("click", () => this.drop());
     byId("message").addEventListener("paste", (event) => this.onPaste(event));
@@ -42,6 +46,19 @@ export class PictureDraft {
   get next() {
     const { uploaded } = this;
     return uploaded && this.outbox.held.turn?.picture === uploaded.key ? null : uploaded;
+  }
+
+  /** Fields of the next message about its picture; undefined without one. */
+  get nextFields() {
+    const { next } = this;
+    const description = this.outbox.draftOf(DESCRIPTION).trim();
+    return next ? { picture: next.key, ...(description && { description }) } : undefined;
+  }
+
+  /** The picture of the message that is being sent. @returns {import("../kit/pictures.js").Picture | null} */
+  get sent() {
+    const { uploaded } = this;
+    return uploaded && { ...uploaded, description: this.outbox.held.turn?.description };
   }
 
   get isUploading() {
@@ -100,10 +117,16 @@ export class PictureDraft {
   drop() {
     this.uploading?.abort();
     this.uploading = null;
-    this.outbox.keepDraft("", DRAFT);
+    this.forget();
     this.say("");
     this.options.onChange();
     this.input.focus();
+  }
+
+  forget() {
+    this.outbox.keepDraft("", DRAFT);
+    this.outbox.keepDraft("", DESCRIPTION);
+    this.description.value = "";
   }
 
   /** Ask for the words without which a picture is not sent. */
@@ -132,7 +155,7 @@ export class PictureDraft {
   settle(sent, frame) {
     const isGone = frame.type !== "refused" || frame.reason === "unknown_picture";
     if (!sent?.picture || this.outbox.held.turn || !isGone) return;
-    if (this.uploaded?.key === sent.picture) this.outbox.keepDraft("", DRAFT);
+    if (this.uploaded?.key === sent.picture) this.forget();
     this.say("");
   }
 
@@ -145,6 +168,7 @@ export class PictureDraft {
     }
     if (!next) this.preview.replaceChildren();
     this.preview.hidden = !next;
+    byId("picture-about").hidden = !next;
     this.remove.hidden = !next && !this.isUploading;
     byId("picture").hidden = this.remove.hidden && this.status.hidden;
   }

@@ -7,7 +7,7 @@
  * @typedef {import("./attention.js").Timing} Timing
  * @typedef {{type: string, [field: string]: any}} Frame  one JSON message of the socket
  * @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem">} Store
- * @typedef {{drafts: Record<string, string>, turn: {key: string, text: string, typed?: import("./rhythm.js").Typed, picture?: string} | null, labels: Record<string, Answers>,
+ * @typedef {{drafts: Record<string, string>, turn: {key: string, text: string, typed?: import("./rhythm.js").Typed, picture?: string, description?: string} | null, labels: Record<string, Answers>,
  *            timings: Record<string, Timing>, begun: Record<string, Answers>}} Held
  *   labels, timings and answers that are begun by subject, drafts by what they answer
  */
@@ -115,10 +115,10 @@ export class Outbox {
    * @param {string} key
    * @param {string} text
    * @param {import("./rhythm.js").Typed | null} [typed]
-   * @param {string} [picture]  hash of an uploaded picture
+   * @param {{picture: string, description?: string}} [picture]  hash of an uploaded picture, and its description
    */
   holdTurn(key, text, typed, picture) {
-    this.keep({ turn: { key, text, ...(typed && { typed }), ...(picture && { picture }) } });
+    this.keep({ turn: { key, text, ...(typed && { typed }), ...picture } });
     this.keepDraft("");
   }
 

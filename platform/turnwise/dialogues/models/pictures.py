@@ -21,6 +21,13 @@ class Picture(models.Model):
     width = models.PositiveSmallIntegerField()
     height = models.PositiveSmallIntegerField()
     content = models.BinaryField()
+    description = models.CharField(
+        max_length=300,
+        default="",
+        db_default="",
+        blank=True,
+        help_text=_("Words of the participant, for those who cannot see it."),
+    )
     uploaded_at = models.DateTimeField()
 
     class Meta:

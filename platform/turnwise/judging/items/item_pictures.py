@@ -12,7 +12,8 @@ from turnwise.dialogues.seat_context import PictureInfo
 # `side` tells the two conversations of a pair apart. Of a judged turn, only what was said before it is shown.
 _OF_SLOTS = """
 SELECT slot.key::text, CASE WHEN slot.is_swapped THEN 1 - side.number ELSE side.number END,
-       said.position, picture.id, coalesce(picture.width, 0), coalesce(picture.height, 0)
+       said.position, picture.id, coalesce(picture.width, 0), coalesce(picture.height, 0),
+       coalesce(picture.description, '')
   FROM judging_slot AS slot
   JOIN judging_item AS item ON item.id = slot.item_id
   LEFT JOIN dialogues_turn AS judged ON judged.id = item.turn_id
@@ -39,13 +40,15 @@ def with_pictures(
     """The items of a batch with the pictures of their turns, which this rater's browser may open.
 
     `pictures` of an item has for each picture the side of its pair (else 0), the position of its turn, its
-    address and its size.
+    address, its size and its description.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_OF_SLOTS, [batch_id, [item["key"] for item in items]])
-        for key, side, position, picture, width, height in cursor.fetchall():
-            info: PictureInfo = {"id": picture, "width": width, "height": height}
+        for key, side, position, picture, width, height, description in cursor.fetchall():
+            info: PictureInfo = {
+                "id": picture, "width": width, "height": height, "description": description,
+            }  # fmt: skip
             shown = participant_picture_of(info, participation_id)
             found.setdefault(key, []).append({"side": side, "position": position, **shown})
     return [item | ({"pictures": found[item["key"]]} if item["key"] in found else {}) for item in items]

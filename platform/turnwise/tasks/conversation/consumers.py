@@ -160,8 +160,12 @@ class DialogueConsumer(WorkerSocket):
     async def turn(self, frame: Frame) -> None:
         text, key = field(frame, "text", str), uuid_field(frame, "key")
         picture = pictures.checked_hash(frame.get("picture"))
-        if picture and not self.seat.takes_pictures:
+        description = pictures.checked_description(frame.get("description"))
+        if (picture and not self.seat.takes_pictures) or (description and not picture):
             raise RefusedError("malformed")
+        if description:
+            seat = self.seat
+            await in_database(pictures.describe, seat.dialogue_id, seat.number, picture, description)
         send_to_partner = self.partner.send if self.partner else None
         await turn_taking.take_turn(
             self.seat,

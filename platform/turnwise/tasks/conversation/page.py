@@ -53,7 +53,9 @@ def chat_page(
         "resume_code": participation.resume_code,
         "materials": materials,
         "has_reading": bool(materials),
-        "settings": picture_settings(dialogue.study)
+        "settings": picture_settings(
+            dialogue.study, reverse("dialogues:upload", args=[participation.study.code])
+        )
         | page_settings(
             dialogue.study,
             asks_of(seat.asks),
@@ -67,11 +69,10 @@ def chat_page(
     return render(request, "tasks/conversation/chat.html", context)
 
 
-def picture_settings(study: Study) -> dict[str, object]:
-    """Settings of the page's script about pictures; empty if people send none."""
+def picture_settings(study: Study, upload: str) -> dict[str, object]:
+    """Settings of the page's script about pictures, uploaded to this address; empty if people send none."""
     if not study.takes_pictures:
         return {}
-    upload = reverse("dialogues:upload", args=[study.code])
     return {"pictures": {"upload": upload, "max_bytes": MAX_UPLOAD_BYTES}}
 
 

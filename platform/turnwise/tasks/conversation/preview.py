@@ -1,9 +1,13 @@
 """Preview of a conversation for the study's team: follows the rules of conversations, stores nothing."""
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 from uuid import uuid4
 
+from asgiref.sync import sync_to_async
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from typing_extensions import override
 
@@ -12,8 +16,10 @@ from chatbots.errors import BotBusyError, ChatbotError
 from evaluation.questions import AnswersError
 from turnwise.bots.hosting import client
 from turnwise.bots.hosting.client import Reply
+from turnwise.bots.queries import sees_pictures
 from turnwise.bots.trial import LONGEST_SECONDS
 from turnwise.crowd.worker_task import EXAMPLE_CODE, FrameAnswers, WorkPreview
+from turnwise.dialogues import pictures
 from turnwise.dialogues.growing_replies import GrowingReply
 from turnwise.dialogues.progress import WHOLE, Progress, due_at_the_end, due_with_turn
 from turnwise.dialogues.queries import context_of, setting_of, speaker_of
@@ -21,6 +27,7 @@ from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.dialogues.services import asks_of_study, checked_text
 from turnwise.dialogues.turn_taking import fault_frame, idle_progress, turn_frame
 from turnwise.knowledge.reading_sets import parse_pasted
+from turnwise.live.database import in_database
 from turnwise.live.frame_streams import FrameStream
 from turnwise.live.frames import Frame, RefusedError, Tell, field, uuid_field
 from turnwise.live.markdown import as_html
@@ -28,7 +35,8 @@ from turnwise.questions.question_sets import describe_answers_error, question_se
 from turnwise.studies.asks import About
 from turnwise.studies.models import ReplyDisplay, Speaker, Study
 from turnwise.studies.scenarios.tables import Scenario, situation_of
-from turnwise.tasks.conversation.page import PartnerDescription, page_settings
+from turnwise.tasks.conversation import preview_pictures
+from turnwise.tasks.conversation.page import PartnerDescription, page_settings, picture_settings
 
 SCRIPTED = (
     "This reply is scripted: no chatbot is asked. It is here so that you see the questions about a reply.",
@@ -59,9 +67,11 @@ class TalkPreviewed(WorkPreview):
         self.seat = self._seat_context(self.study)
         self.due = due_at_the_end(self.seat.asks)
         self.turns: list[SavedTurn] = []
+        self.picture_keys: dict[int, str] = {}  # by position; the pictures themselves are in the cache
         self.faults = 0
         self.is_over = False
         self.growing: GrowingReply | None = None
+        self.pictures_shown: dict[int, Frame] = {}
         if self.study.opening_text:
             self._say(self.study.opening_text)
 
@@ -81,6 +91,7 @@ class TalkPreviewed(WorkPreview):
             reply_display=ReplyDisplay(study.reply_display),
             reply_pace=study.reply_pace,
             reply_limit=study.reply_limit,
+            takes_pictures=study.takes_pictures,
         )  # fmt: skip
 
     # --- the page ----------------------------------------------------------------------------------
@@ -108,8 +119,13 @@ class TalkPreviewed(WorkPreview):
             "resume_code": EXAMPLE_CODE,
             "materials": self.materials,
             "has_reading": bool(self.materials),
-            "settings": settings | {"max_versions": 1},  # its replies are written for this page
+            # The preview's replies are written for its page: there are no other versions.
+            "settings": settings | self._picture_settings() | {"max_versions": 1},
         }
+
+    def _picture_settings(self) -> dict[str, object]:
+        upload = reverse("conversation:preview_upload", args=[self.study.pk])
+        return picture_settings(self.study, f"{upload}?{urlencode(self.options.query)}")
 
     # --- the socket --------------------------------------------------------------------------------
 
@@ -130,7 +146,8 @@ class TalkPreviewed(WorkPreview):
 
     def _turn_frame(self, turn: SavedTurn) -> Frame:
         is_shown = self.seat.markdown and turn.speaker == "bot"
-        return turn._asdict() | ({"html": as_html(turn.text)} if is_shown else {})
+        picture = {"picture": self.pictures_shown.get(turn.position)}
+        return turn._asdict() | picture | ({"html": as_html(turn.text)} if is_shown else {})
 
     def _say(self, text: str, key: str | None = None) -> SavedTurn:
         at = len(self.turns)
@@ -160,12 +177,28 @@ class TalkPreviewed(WorkPreview):
 
     async def turn(self, frame: Frame) -> AsyncIterator[Frame]:
         text, key = checked_text(field(frame, "text", str)), str(uuid_field(frame, "key"))
+        picture = await self._picture_of(frame)
         if obstacle := self.progress.why_not_send():
             raise RefusedError(obstacle)
         saved = self._say(text, key)
-        yield turn_frame("turn_saved", saved, self.progress)
+        if picture:
+            self.picture_keys[saved.position], self.pictures_shown[saved.position] = picture
+        yield turn_frame("turn_saved", saved, self.progress) | {"turn": self._turn_frame(saved)}
         async for reply_frame in self._replied():
             yield reply_frame
+
+    async def _picture_of(self, frame: Frame) -> tuple[str, Frame] | None:
+        """Key of the frame's picture, and the picture as the page shows it; None without one."""
+        key = pictures.checked_hash(frame.get("picture"))
+        if not key:
+            return None
+        if not self.seat.takes_pictures:
+            raise RefusedError("malformed")
+        found = await sync_to_async(preview_pictures.held)(key, self.study.pk)
+        if found is None:
+            raise pictures.unknown_picture()
+        shown = preview_pictures.shown(key, self.study.pk, found)
+        return key, shown | {"description": pictures.checked_description(frame.get("description"))}
 
     async def retry(self, frame: Frame) -> AsyncIterator[Frame]:
         async for reply_frame in self._replied():
@@ -207,9 +240,16 @@ class TalkPreviewed(WorkPreview):
         _waiting.add(self.bot.pk)
         try:
             context = context_of(self.seat, [turn.text for turn in self.turns])
+            if self.picture_keys and await in_database(sees_pictures, self.bot):
+                context = await sync_to_async(self._with_pictures)(context)
             return (await self._reply_of(self.bot.pk, context, send)).response.text
         finally:
             _waiting.discard(self.bot.pk)
+
+    def _with_pictures(self, context: Context) -> Context:
+        found = preview_pictures.context_pictures(self.picture_keys, self.study.pk)
+        turns = [replace(turn, picture=found.get(position)) for position, turn in enumerate(context.turns)]
+        return replace(context, turns=tuple(turns))
 
     async def _reply_of(self, bot_id: int, context: Context, send: Tell) -> Reply:
         """Reply of a bot; in a study whose replies grow, its text so far is sent meanwhile."""

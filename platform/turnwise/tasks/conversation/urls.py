@@ -2,13 +2,17 @@ from typing import Any
 
 from django.urls import path
 
-from turnwise.tasks.conversation import views
+from turnwise.tasks.conversation import preview_pictures, views
 from turnwise.tasks.conversation.consumers import DialogueConsumer
 
 app_name = "conversation"
 urlpatterns = [
     path("s/<slug:code>/start/", views.start, name="start"),
     path("s/<slug:code>/chat/", views.chat, name="chat"),
+    path("studies/<int:pk>/preview/work/picture/", preview_pictures.upload, name="preview_upload"),
+    path(
+        "studies/<int:pk>/preview/work/pictures/<slug:key>/", preview_pictures.picture, name="preview_picture"
+    ),
 ]
 
 
