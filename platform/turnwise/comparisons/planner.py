@@ -62,7 +62,7 @@ class PlannerForm(forms.Form):
         initial=5,
         help_text=_(
             "The smallest difference between two bots that would change your decision: 5 on a scale of 0 to "
-            "100, or 0.3 on a scale of 1 to 5. For pairs, points above 50 %."
+            "100, or 0.3 on a scale of 1 to 5. For pairs, points above one half."
         ),
     )
     power = forms.FloatField(
