@@ -290,6 +290,14 @@ class Arena {
     showConnection(line, writing());
     showSaved(line, this.outbox.isEmpty, this.state !== null);
     this.showDone();
+    this.keepFocus();
+  }
+
+  /** Move the focus on if its element has just been hidden or locked: otherwise the browser drops it. */
+  keepFocus() {
+    const { activeElement } = document;
+    const isLost = activeElement && (!activeElement.checkVisibility() || activeElement.closest("[inert]"));
+    if (isLost && this.state) this.focus();
   }
 
   /** The message that is being sent, the wait for both replies, and their failure. */
@@ -308,7 +316,7 @@ class Arena {
 
   hint() {
     const { state } = this;
-    if (!state || this.isOver) return "";
+    if (!state || this.isOver || state.fault) return "";
     if (this.asking.wasEarly) return whyLocked();
     const { waiting } = this;
     if (waiting) return this.asking.attention.isRead(waiting) ? "" : gettext("Read to the end, then answer.");

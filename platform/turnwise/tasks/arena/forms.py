@@ -121,7 +121,7 @@ class ArenaPage(PlanPage[JudgingPlan]):
 
 
 def why_unfit(bots: Sequence[Bot]) -> str:
-    """Why these bots cannot meet, and what to do; empty if they can."""
+    """Reason for which these bots cannot meet, and what to do; empty if they can."""
     operated = next((bot.title for bot in bots if bot.is_operated), None)
     if operated:
         says = _("A person answers in place of “%(bot)s”, who cannot keep pace with a bot. Leave it out.")
