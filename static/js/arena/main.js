@@ -38,6 +38,7 @@ class Arena {
     /** @type {string | null} */
     this.refusal = null;
     this.isVoting = false;
+    this.mayTakeFocus = false;
     this.isFinishing = false;
     this.isRetrying = false;
     this.hasRetried = false;
@@ -261,7 +262,7 @@ class Arena {
     if (isMore && ends.length) this.meet(ends);
     if (isNew && !isFirst) scrollTo({ top: 0 });
     else if (isMore) [...byId("turns").children].at(-1)?.scrollIntoView({ block: "start" });
-    if ((isFirst || isNew) && document.activeElement === document.body) this.focus();
+    if (isFirst || isNew) this.mayTakeFocus = true;
   }
 
   /** @param {HTMLElement[]} ends */
@@ -293,11 +294,14 @@ class Arena {
     this.keepFocus();
   }
 
-  /** Move the focus on if its element has just been hidden or locked: otherwise the browser drops it. */
+  /** Move the focus on if its element has just been hidden or locked, or, in a new battle, if nothing has it. */
   keepFocus() {
-    const { activeElement } = document;
-    const isLost = activeElement && (!activeElement.checkVisibility() || activeElement.closest("[inert]"));
-    if (isLost && this.state) this.focus();
+    if (!this.state) return;
+    const { activeElement, body } = document;
+    const isFree = !activeElement || activeElement === body;
+    const isLost = isFree ? this.mayTakeFocus : !activeElement.checkVisibility() || activeElement.closest("[inert]");
+    this.mayTakeFocus = false;
+    if (isLost) this.focus();
   }
 
   /** The message that is being sent, the wait for both replies, and their failure. */
