@@ -50,14 +50,16 @@ async def test_a_worker_talks_with_two_and_votes(visit: Visit, rex: User, size: 
         await box.fill(f"Message {n}")
         await box.press("Enter")
         await expect(page.locator(".side .turn__text")).to_have_count(2 * n)
-    # Nothing more can be written, so the question comes by itself.
-    tied = page.get_by_role("button", name="Tied")
-    await expect(tied).to_have_attribute("aria-disabled", "false")
+    # Nothing more can be written, so the question comes by itself, and the focus goes to it.
+    question = page.get_by_role("group", name="Which of the two is better?")
+    await expect(question).to_be_focused()
+    assert await wanda.flaws() == []
     await page.reload()
     await expect(page.get_by_text("Comparison 2 of 2")).to_be_visible()
-    await expect(tied).to_have_attribute("aria-disabled", "false")
-    await tied.click()
+    await expect(question).to_be_focused()
+    await wanda.press("0")
     await expect(page.get_by_text("That was the last one.")).to_be_visible()
+    await expect(page.get_by_role("group", name="End of the task")).to_be_focused()
     assert await wanda.flaws() == []
     await page.get_by_role("button", name="Finish").click()
     await expect(page.get_by_text("completion code").first).to_be_visible()

@@ -14,6 +14,7 @@ from django.apps import apps
 from django.test import Client
 from django.utils import timezone
 
+from tests.arenas import make_arena
 from tests.conftest import PATIENCE, MakeMeeting, MakePairs, MakeQueue, MakeStudy, MakeWriting
 from tests.desks import OPEN
 from turnwise.accounts.models import User
@@ -53,6 +54,7 @@ def every_task(
     make_pairs: MakePairs,
     make_writing: MakeWriting,
     make_meeting: MakeMeeting,
+    rex: User,
 ) -> dict[str, Study]:
     made = {
         "conversation": make_study(practice=True),
@@ -60,6 +62,7 @@ def every_task(
         "pairs": make_pairs(),
         "writing": make_writing(),
         "two_people": make_meeting(),
+        "arena": make_arena(rex),
     }
     assert set(made) == {task.key for task in tasks() if isinstance(task, WorkerTask)}
     return made
@@ -408,6 +411,25 @@ async def test_writing_takes_the_first_contexts(
     assert empty["reason"] == "unfit"
     written = await tab.say(type="write", item=item["key"], text="I would love to hear more of it.")
     assert written["type"] == "written"
+    assert await sync_to_async(rows)() == before
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_two_scripted_chatbots_are_compared_by_the_rules_of_the_study(
+    rex: User, try_out: Callable[..., Any]
+) -> None:
+    study = await sync_to_async(make_arena)(rex, min_turns=4)
+    before = await sync_to_async(rows)()
+    tab = await try_out(study)
+
+    assert (await tab.hear())["battle"] == 1
+    for may_vote in (False, True):
+        vote = {"type": "vote", "battle": 1, "ask": 0, "answers": {"better": "first"}}
+        assert (await tab.say(**vote))["reason"] == "vote_early"
+        said = await tab.say(type="turn", battle=1, key=str(uuid4()), text="Hello!")
+        assert (len(said["turns"][-1]["replies"]), said["may_vote"]) == (2, may_vote)
+    assert (await tab.say(type="finish"))["reason"] == "unvoted"
+    assert (await tab.say(**vote))["battle"] == 2
     assert await sync_to_async(rows)() == before
 
 

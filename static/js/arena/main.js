@@ -38,6 +38,7 @@ class Arena {
     /** @type {string | null} */
     this.refusal = null;
     this.isVoting = false;
+    this.mayTakeFocus = false;
     this.isFinishing = false;
     this.isRetrying = false;
     this.hasRetried = false;
@@ -261,7 +262,7 @@ class Arena {
     if (isMore && ends.length) this.meet(ends);
     if (isNew && !isFirst) scrollTo({ top: 0 });
     else if (isMore) [...byId("turns").children].at(-1)?.scrollIntoView({ block: "start" });
-    if ((isFirst || isNew) && document.activeElement === document.body) this.focus();
+    if (isFirst || isNew) this.mayTakeFocus = true;
   }
 
   /** @param {HTMLElement[]} ends */
@@ -290,6 +291,17 @@ class Arena {
     showConnection(line, writing());
     showSaved(line, this.outbox.isEmpty, this.state !== null);
     this.showDone();
+    this.keepFocus();
+  }
+
+  /** Move the focus on if its element has just been hidden or locked, or, in a new battle, if nothing has it. */
+  keepFocus() {
+    if (!this.state) return;
+    const { activeElement, body } = document;
+    const isFree = !activeElement || activeElement === body;
+    const isLost = isFree ? this.mayTakeFocus : !activeElement.checkVisibility() || activeElement.closest("[inert]");
+    this.mayTakeFocus = false;
+    if (isLost) this.focus();
   }
 
   /** The message that is being sent, the wait for both replies, and their failure. */
@@ -308,7 +320,7 @@ class Arena {
 
   hint() {
     const { state } = this;
-    if (!state || this.isOver) return "";
+    if (!state || this.isOver || state.fault) return "";
     if (this.asking.wasEarly) return whyLocked();
     const { waiting } = this;
     if (waiting) return this.asking.attention.isRead(waiting) ? "" : gettext("Read to the end, then answer.");

@@ -19,8 +19,9 @@ export function message(text, note = "") {
 
 /** @param {Reply[]} replies */
 function sides(replies) {
+  // Groups, not regions: every message has two, and landmarks of the same name cannot be told apart.
   const sections = replies.map(({ text, html }, number) =>
-    make("section", { class: "side", "aria-label": NAMES[number] }, make("h2", { class: "side__name" }, NAMES[number]), textElement(text, html)),
+    make("div", { class: "side", role: "group", "aria-label": NAMES[number] }, make("h2", { class: "side__name" }, NAMES[number]), textElement(text, html)),
   );
   return make("li", { class: "sides" }, ...sections);
 }

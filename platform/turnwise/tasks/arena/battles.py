@@ -230,7 +230,7 @@ def _choose_bots(study: Study, now: datetime) -> list[Bot] | None:
 
 
 def _meetings(study: Study) -> Counter[frozenset[int]]:
-    """How often every two bots have met, without battles in which one of them failed."""
+    """Count the battles of every two bots, without those in which one of them failed."""
     counted = current_phase_assignments(Study.objects.filter(pk=study.pk))
     bots = Battle.objects.filter(
         assignment__in=counted, left__seats__bot__isnull=False, right__seats__bot__isnull=False

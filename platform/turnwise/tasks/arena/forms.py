@@ -31,11 +31,11 @@ class ArenaForm(StudyForm):
         )  # fmt: skip
         labels = {
             "pay_amount": gettext_lazy("Pay per worker, for all their comparisons"),
-            "min_turns": gettext_lazy("fewest turns before the vote"),
+            "min_turns": gettext_lazy("Fewest turns before the vote"),
         }
         help_texts: ClassVar[Mapping[str, str | Promise]] = {
             "min_turns": gettext_lazy(
-                "Of each conversation, the worker's messages and the replies together: 2 for one message."
+                "The worker's messages and one bot's replies together: 2 for one message."
             ),
             "max_turns": gettext_lazy("2 if workers vote after their first message."),
         }
@@ -64,10 +64,10 @@ class ArenaPlanForm(PlanForm[JudgingPlan]):
     class Meta:
         model = JudgingPlan
         fields = ("batch_size",)
-        labels: ClassVar[Mapping[str, str | Promise]] = {"batch_size": gettext_lazy("comparisons per worker")}
+        labels: ClassVar[Mapping[str, str | Promise]] = {"batch_size": gettext_lazy("Comparisons per worker")}
         help_texts: ClassVar[Mapping[str, str | Promise]] = {
             "batch_size": gettext_lazy(
-                "After each vote the worker begins anew with two other bots, and after this many is done."
+                "After each vote the next comparison begins, with two bots that are chosen anew."
             )
         }
 
@@ -121,7 +121,7 @@ class ArenaPage(PlanPage[JudgingPlan]):
 
 
 def why_unfit(bots: Sequence[Bot]) -> str:
-    """Why these bots cannot meet, and what to do; empty if they can."""
+    """Reason for which these bots cannot meet, and what to do; empty if they can."""
     operated = next((bot.title for bot in bots if bot.is_operated), None)
     if operated:
         says = _("A person answers in place of “%(bot)s”, who cannot keep pace with a bot. Leave it out.")

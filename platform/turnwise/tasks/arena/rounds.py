@@ -166,7 +166,7 @@ def rounds_frame(battle: OpenBattle, sides: tuple[Side, Side], *, is_closed: boo
 
 def _fault_frame(seat: SeatContext, times: int) -> Frame:
     may_give_up = times >= services.faults_before_giving_up(seat)
-    say = _("The chatbots could not answer both. Your work is safe, and this does not affect your pay.")
+    say = _("At least one chatbot could not answer. Your work is safe, and this does not affect your pay.")
     return {"say": say, "may_give_up": may_give_up}
 
 
