@@ -27,7 +27,7 @@ SORTS: dict[str, tuple[Any, tuple[OrderBy, ...]]] = {
     "oldest": (_("Oldest first"), (F("participation").asc(),)),
     "due": (_("Largest amount due first"), (F("due").desc(),)),
     "paid": (_("Largest amount paid first"), (F("paid").desc(),)),
-    "worker": (_("By worker"), (Max("worker").asc(),)),
+    "worker": (_("By worker"), (F("name").asc(),)),
 }
 """Orders of the list by key: title and columns."""
 
@@ -77,11 +77,9 @@ def totals_by_state(keys: QuerySet[PayEntry, dict[str, Any]]) -> dict[str, Total
     }
 
 
-def listed_keys(
-    keys: QuerySet[PayEntry, dict[str, Any]], state: str, sort: str
-) -> QuerySet[PayEntry, Any]:
+def listed_keys(keys: QuerySet[PayEntry, dict[str, Any]], state: str, sort: str) -> QuerySet[PayEntry, Any]:
     """Keys of the participations in a state, in an order, for a paginated list."""
-    found = keys.filter(STATES[state][1]) if state else keys
+    found = (keys.filter(STATES[state][1]) if state else keys).annotate(name=Max("worker"))
     return found.order_by(*SORTS[sort][1], F("participation").desc()).values_list("participation", flat=True)
 
 

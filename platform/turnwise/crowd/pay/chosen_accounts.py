@@ -107,7 +107,9 @@ def carry_out(study: Study, action: str, request: Request) -> str:
         )
     existing = {each.participation for each in ledger.accounts(study, only=request.shown)}
     if not existing or existing != set(request.shown):
-        raise ValidationError(_("Nobody of this study’s ledger is ticked. Tick at least one row in the list."))
+        raise ValidationError(
+            _("Nobody is ticked, or someone who is not in this ledger. Tick at least one row in the list.")
+        )
     if action not in ACTIONS:
         raise ValidationError(_("Choose what to do with the ticked people."))
     return ACTIONS[action][1](study, request)

@@ -128,9 +128,7 @@ def pay_chosen(request: HttpRequest, pk: int) -> HttpResponse:
             note=request.POST.get("note", "").replace("\x00", ""),
             by=request.user,
         )
-        messages.success(
-            request, chosen_accounts.carry_out(study, request.POST.get("action", ""), details)
-        )
+        messages.success(request, chosen_accounts.carry_out(study, request.POST.get("action", ""), details))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return _back_to_ledger(request, study)
