@@ -126,7 +126,7 @@ def items_with_votes(ask: Ask, by: Filter, *, limit: int, offset: int) -> tuple[
 
 
 def _candidates(state: str) -> str:
-    """SQL of the items that a state selects from. Only their own states list gold and unjudged removed items."""
+    """SQL of the items that a state selects from. Gold is listed only by the state of that name."""
     if state not in ("gold", "removed"):
         return items_of("%(study)s", ask="%(ask)s")
     gold = "IS NOT NULL" if state == "gold" else "IS NULL"

@@ -67,6 +67,11 @@ def act_on_items(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         if not keys:
             raise ValidationError(_("No item is ticked. Tick at least one in the list."))
+        if len(keys) > MOST_TICKED:
+            raise ValidationError(
+                _("%(n)d items are ticked. Tick up to %(most)d at once.")
+                % {"n": len(keys), "most": MOST_TICKED}
+            )
         if request.POST.get("action") == "take_out":
             items = removal.take_out_items(study, keys)
             message = ngettext(
@@ -89,9 +94,9 @@ def act_on_items(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _item_keys(sent: list[str]) -> list[UUID]:
-    """Keys of ticked items, up to the most of one action; what is not a key is ignored."""
+    """Keys of ticked items; what is not a key is ignored."""
     keys = []
-    for key in sent[:MOST_TICKED]:
+    for key in sent:
         try:
             keys.append(UUID(key))
         except ValueError:
