@@ -40,7 +40,7 @@ class Totals(NamedTuple):
     paid: Decimal
 
 
-def account_keys(study: Study, sought: str = "") -> QuerySet[PayEntry, dict[str, Any]]:
+def account_keys(study: Study, sought: str = "") -> QuerySet[PayEntry, Any]:
     """Participations that have an account, with the amounts `due` and `paid`.
 
     Args:
@@ -62,7 +62,7 @@ def _sum(*reasons: Reason) -> Coalesce:
     return Coalesce(Sum("amount", filter=Q(reason__in=reasons)), NOTHING)
 
 
-def totals_by_state(keys: QuerySet[PayEntry, dict[str, Any]]) -> dict[str, Totals]:
+def totals_by_state(keys: QuerySet[PayEntry, Any]) -> dict[str, Totals]:
     """Totals of all accounts, by the key "", and of those in each state, in one statement."""
     conditions = {"": Q()} | {key: condition for key, (_title, condition) in STATES.items()}
     columns: dict[str, Any] = {}
@@ -77,7 +77,7 @@ def totals_by_state(keys: QuerySet[PayEntry, dict[str, Any]]) -> dict[str, Total
     }
 
 
-def listed_keys(keys: QuerySet[PayEntry, dict[str, Any]], state: str, sort: str) -> QuerySet[PayEntry, Any]:
+def listed_keys(keys: QuerySet[PayEntry, Any], state: str, sort: str) -> QuerySet[PayEntry, Any]:
     """Keys of the participations in a state, in an order, for a paginated list."""
     found = (keys.filter(STATES[state][1]) if state else keys).annotate(name=Max("worker"))
     return found.order_by(*SORTS[sort][1], F("participation").desc()).values_list("participation", flat=True)
