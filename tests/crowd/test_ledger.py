@@ -214,6 +214,43 @@ def test_the_payments_page_offers_a_file_and_warns_of_low_pay(study: Study, staf
     assert entries(of_panel)["paid"] == Decimal("3.00")
 
 
+def test_the_ledger_is_filtered_and_chosen_accounts_are_paid_as_shown(study: Study, staff: Client) -> None:
+    due, other = (worked(study, 4, Outcome.COMPLETE, Arrival("prolific", key)) for key in ("5f2c", "6a1b"))
+    left = worked(study, 4, Outcome.WITHDRAWN)
+    path = f"/studies/{study.pk}/payments/"
+
+    def listed(query: str) -> list[int]:
+        return [row.account.participation for row in staff.get(f"{path}?{query}").context["rows"]]
+
+    def act(people: list[str], action: str = "paid", **details: str) -> str:
+        sent = {"account": people, "action": action, "query": "state=due&sort=oldest&next=//evil", **details}
+        answer = staff.post(f"{path}chosen/", sent)
+        assert answer["Location"] == f"{path}?state=due&sort=oldest"
+        return " ".join(str(message) for message in staff.get(answer["Location"]).context["messages"])
+
+    assert listed("sort=oldest") == [due.pk, other.pk, left.pk]
+    assert listed("sort=x&state=x&find=+") == [left.pk, other.pk, due.pk]
+    assert listed("state=due&sort=due") == [other.pk, due.pk]
+    assert listed("state=nothing") == [left.pk]
+    assert listed("find=5f2c") == listed(f"find={due.pseudonym.lower()}&sort=worker") == [due.pk]
+    assert "In this filtered list: 1 account, 3.00 EUR due" in staff.get(f"{path}?find=5f2c").text
+
+    # All of the ticked people, or none of them.
+    assert "Tick at least one" in act([])
+    assert "Tick at least one" in act([f"{due.pk}:3.00", f"{due.pk + 999}:3.00"])
+    assert "nothing is due" in act([f"{due.pk}:3.00", f"{left.pk}:0.00"])
+    assert "not an amount" in act([f"{due.pk}:much"])
+    assert "Choose what to do" in act([f"{due.pk}:3.00"], "burn")
+    assert "3.00 is due" in act([f"{due.pk}:3.00", f"{other.pk}:2.00"])
+    assert not PayEntry.objects.filter(reason=Reason.PAID).exists()
+
+    assert "2 people get a bonus" in act([f"{due.pk}:3.00", f"{other.pk}:3.00"], "bonus", amount="0,50")
+    assert "1 person is marked as paid: 3.50 EUR." in act([f"{due.pk}:3.50"])
+    assert "0.00 is due" in act([f"{due.pk}:3.50"])
+    assert (listed("state=paid"), listed("state=due")) == ([due.pk], [other.pk])
+    assert entries(due)["paid"] == Decimal("3.50")
+
+
 def test_ledger_entries_outlive_the_person(study: Study, rex: User) -> None:
     own = worked(study, 4, Outcome.COMPLETE)
     ledger.pay(study, total=Decimal("3.00"), by=rex)
@@ -238,6 +275,7 @@ def test_other_researchers_see_and_change_no_payments(study: Study, mallory: Use
     assert other.get(f"{path}/").status_code == other.get(f"{path}.csv").status_code == 404
     assert other.post(f"{path}/pay/", {"total": "3.00"}).status_code == 404
     assert other.post(f"{path}/{own.pk}/", {"what": "reverse", "note": "x"}).status_code == 404
+    assert other.post(f"{path}/chosen/", {"account": f"{own.pk}:3.00", "action": "paid"}).status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.pay import ledger, panel_acts
+from turnwise.crowd.pay.chosen_accounts import Request, carry_out
 from turnwise.crowd.places.assignment import admit, assign
 from turnwise.crowd.places.ending import complete
 from turnwise.studies.models import Study
@@ -88,6 +89,21 @@ def test_a_bonus_during_a_payment_is_refused(study: Study, rex: User) -> None:
     with pytest.raises(ValidationError, match="has an entry “Paid”"):
         bonus.result()
     assert account(own).bonus == account(own).due == 0
+
+
+def test_two_payments_of_chosen_people_at_once_pay_nobody_twice(study: Study, rex: User) -> None:
+    own, other = done(study), done(study)
+
+    def mark_paid(*people: Participation) -> None:
+        shown = {each.pk: PAY for each in people}
+        carry_out(study, "paid", Request(shown=shown, amount=None, note="", by=rex))
+
+    with meanwhile(lambda: mark_paid(own, other)) as second:
+        mark_paid(own)
+
+    with pytest.raises(ValidationError, match=f"0.00 is due to {own.pseudonym} now, not 3.00"):
+        second.result()
+    assert (account(own).paid, account(other).paid) == (PAY, 0)
 
 
 def test_a_reversal_during_a_payment_is_refused(study: Study, rex: User) -> None:

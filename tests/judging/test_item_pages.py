@@ -11,8 +11,8 @@ from tests.planted import talked
 from turnwise.accounts.models import User
 from turnwise.judging import queries as item_queries
 from turnwise.judging.items import subjects
+from turnwise.judging.items.item_votes import Filter, items_with_votes
 from turnwise.judging.models import JudgingPlan, Slot
-from turnwise.judging.queries import Filter
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def judged(make_queue: MakeQueue) -> Study:
 
 
 def test_the_most_disputed_items_come_first(judged: Study) -> None:
-    found, total = item_queries.items_with_votes(judged.work_asks[0], Filter("sensible"), limit=10, offset=0)
+    found, total = items_with_votes(judged.work_asks[0], Filter("sensible"), limit=10, offset=0)
 
     assert total == 2
     assert [(row.text, row.votes, row.raters, row.disagreement) for row in found] == [
@@ -49,15 +49,15 @@ def test_the_most_disputed_items_come_first(judged: Study) -> None:
 @pytest.mark.parametrize(
     ("chosen", "texts"),
     [
-        (Filter("sensible", split=True), ["Alpha answers c2."]),
+        (Filter("sensible", state="split"), ["Alpha answers c2."]),
         (Filter("sensible", majority="true"), ["Alpha answers c2.", "Alpha answers c1."]),
         (Filter("sensible", majority="false"), []),
         (Filter("sensible", system="Beta"), []),
-        (Filter("sensible", system="Alpha", split=True), ["Alpha answers c2."]),
+        (Filter("sensible", system="Alpha", state="split"), ["Alpha answers c2."]),
     ],
 )
 def test_items_are_filtered(judged: Study, chosen: Filter, texts: list[str]) -> None:
-    found, _ = item_queries.items_with_votes(judged.work_asks[0], chosen, limit=10, offset=0)
+    found, _ = items_with_votes(judged.work_asks[0], chosen, limit=10, offset=0)
 
     assert [row.text for row in found] == texts
 
@@ -69,7 +69,7 @@ def test_a_tie_has_no_majority(make_queue: MakeQueue) -> None:
 
     for majority in ("true", "false"):
         chosen = Filter("sensible", majority=majority)
-        assert item_queries.items_with_votes(study.work_asks[0], chosen, limit=1, offset=0)[0] == []
+        assert items_with_votes(study.work_asks[0], chosen, limit=1, offset=0)[0] == []
 
 
 def test_counts_by_system(make_queue: MakeQueue, make_contexts: MakeContexts, make_run: MakeRun) -> None:
@@ -140,7 +140,7 @@ def test_a_plan_out_of_bounds_is_refused(make_queue: MakeQueue, rex: User, sign_
 
 def test_every_item_has_a_page_with_its_votes(judged: Study, rex: User, sign_in: SignIn) -> None:
     browser = sign_in(rex)
-    listed = browser.get(f"/studies/{judged.pk}/items/?split=1&question=sensible&page=x").content.decode()
+    listed = browser.get(f"/studies/{judged.pk}/items/?state=split&question=sensible&page=x").content.decode()
     disputed = judged.items.get(response__context__key="c2")
     address = f"/studies/{judged.pk}/items/{disputed.key}/"
     assert address in listed
@@ -166,6 +166,36 @@ def test_a_rater_is_excluded_with_a_reason_and_restored(judged: Study, rex: User
         not in browser.post(f"{address}exclude/", sent | {"reason": ""}, follow=True).content.decode()
     )
     assert browser.post(f"{address}exclude/", {"rater": "nobody"}).status_code == 404
+
+
+def test_items_are_ordered_taken_out_and_put_back(judged: Study, rex: User, sign_in: SignIn) -> None:
+    browser, address = sign_in(rex), f"/studies/{judged.pk}/items/"
+    first, second = judged.items.order_by("response__context__key")
+
+    def listed(query: str) -> list[object]:
+        return [row.key for row in browser.get(f"{address}?{query}").context["items"]]
+
+    def act(action: str, *keys: object) -> str:
+        sent = {"item": keys, "action": action, "query": "sort=key&next=//evil"}
+        answer = browser.post(f"{address}act/", sent)
+        assert answer["Location"] == f"{address}?sort=key"
+        return " ".join(str(message) for message in browser.get(answer["Location"]).context["messages"])
+
+    assert listed("sort=key") == sorted([first.key, second.key])
+    assert listed("state=x&sort=x") == [second.key, first.key]
+    assert listed("state=split&sort=fewest") == [second.key]
+    assert listed("state=undecided") == listed("state=removed") == listed("state=gold") == []
+
+    assert "No item is ticked" in act("take_out", "x")
+    assert "Choose what to do" in act("burn", first.key)
+    assert "1 item is out of the queue" in act("take_out", first.key)
+    assert "No changes were made" in act("take_out", first.key)
+    assert listed("state=removed") == [first.key]
+    assert "1 item is in the queue again" in act("put_back", first.key, second.key)
+    assert listed("state=removed") == []
+    judged.items.filter(pk=first.pk).update(right_answers={"sensible": True})
+    assert listed("state=gold") == [first.key]
+    assert "No changes were made" in act("take_out", first.key)
 
 
 @pytest.mark.parametrize("query", ["?question=none&majority=%27&system=%01&page=-1", "?page=999999999999"])

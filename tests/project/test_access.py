@@ -140,6 +140,7 @@ RULES = {
     "crowd:payments": OWNER,
     "crowd:payment_file": OWNER,
     "crowd:pay": OWNER,
+    "crowd:pay_chosen": OWNER,
     "crowd:change_pay": OWNER,
     "crowd:invite": OWNER,
     "crowd:invitations_csv": OWNER,

@@ -45,6 +45,7 @@ urlpatterns = [
     path("studies/<int:pk>/payments/", payment_views.payments, name="payments"),
     path("studies/<int:pk>/payments.csv", payment_views.payment_file, name="payment_file"),
     path("studies/<int:pk>/payments/pay/", payment_views.pay, name="pay"),
+    path("studies/<int:pk>/payments/chosen/", payment_views.pay_chosen, name="pay_chosen"),
     path("studies/<int:pk>/payments/<int:participation>/", payment_views.change, name="change_pay"),
     path("studies/<int:pk>/preview/", preview.preview, name="preview"),
     path("studies/<int:pk>/preview/<slug:page>/", preview.preview_page, name="preview_page"),

@@ -1,8 +1,7 @@
 """Reads of judging studies: items with their systems, votes, and progress."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -11,11 +10,9 @@ from django.db.models import Case, Count, F, Func, IntegerField, Q, QuerySet, Su
 from django.db.models.functions import Now
 
 from evaluation.protocols.facts import HUMAN
-from evaluation.questions import FIRST, SECOND, Question
 from turnwise.bots.generation import Generation
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
 from turnwise.labels.models import Label
-from turnwise.labels.queries import Vote
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
@@ -172,6 +169,11 @@ def first_deck(study: Study) -> list[DeckCard]:
         return [DeckCard(*row) for row in cursor.fetchall()]
 
 
+def all_items_of(study_parameter: str = "%s") -> str:
+    """SQL of a study's items, with gold and with removed items; the study is given by this parameter."""
+    return _ITEMS.format(study=study_parameter)
+
+
 def items_of(study_parameter: str = "%s", *, ask: str = "") -> str:
     """SQL of a study's items without gold; the study is given by this parameter.
 
@@ -185,108 +187,6 @@ def items_of(study_parameter: str = "%s", *, ask: str = "") -> str:
 def queued_items_of(study_parameter: str = "%s") -> str:
     """SQL of a study's items without gold and without removed items."""
     return _ITEMS.format(study=study_parameter) + " AND i.right_answers IS NULL AND i.removed_at IS NULL"
-
-
-@dataclass(frozen=True, slots=True)
-class ItemVotes:
-    """An item with the votes on one question.
-
-    Attributes:
-        key: of the item.
-        system: name of the system.
-        before: the last turn before it; "" if there is none.
-        text: the judged text; "" for whole conversations and for contexts.
-        other: the second response of a pair; else "".
-        votes: by answer, the most frequent first.
-        raters: number of raters who answered.
-        disagreement: percentage of raters who did not give the most frequent answer.
-    """
-
-    key: UUID
-    system: str
-    before: str
-    text: str
-    other: str
-    votes: list[Vote]
-    raters: int
-    disagreement: int
-
-
-class Filter(NamedTuple):
-    """Filters of the list of items: system, answer of the strict majority, disagreement."""
-
-    question: str
-    system: str = ""
-    majority: str = ""
-    split: bool = False
-
-
-_VOTED = """
-WITH votes AS (
-    SELECT s.item_id,
-           CASE WHEN s.is_swapped THEN coalesce(%(turned)s::jsonb->>(l.answers->>%(question)s),
-                                                l.answers->>%(question)s)
-                ELSE l.answers->>%(question)s END AS answer,
-           count(*) AS n
-      FROM judging_slot AS s JOIN labels_label AS l ON l.id = s.label_id
-     WHERE s.study_id = %(study)s AND s.occasion = 1 AND l.answers ? %(question)s
-       AND l.study_id = %(study)s  -- as that of the slot; by its index
-     GROUP BY 1, 2
-), tally AS (
-    SELECT item_id, sum(n)::integer AS raters, 1 - max(n) / sum(n) AS disagreement,
-           jsonb_object_agg(answer, n) AS votes,
-           (array_agg(answer ORDER BY n DESC))[1] AS winner
-      FROM votes GROUP BY item_id
-)
-SELECT i.key, i.system, i.before, coalesce(i.text, i.first_text, ''), coalesce(i.second_text, ''),
-       i.first_system, i.second_system, coalesce(tally.votes, '{{}}'), coalesce(tally.raters, 0),
-       round(100 * coalesce(tally.disagreement, 0))::integer, count(*) OVER ()
-  FROM ({items}) AS i LEFT JOIN tally ON tally.item_id = i.id
- WHERE (%(system)s = '' OR i.system = %(system)s)
-   AND (%(majority)s = '' OR (tally.winner = %(majority)s AND tally.disagreement < 0.5))
-   AND (NOT %(split)s OR tally.disagreement > 0)
- ORDER BY tally.disagreement DESC NULLS LAST, i.key
- LIMIT %(limit)s OFFSET %(offset)s
-"""
-
-
-def items_with_votes(ask: Ask, by: Filter, *, limit: int, offset: int) -> tuple[list[ItemVotes], int]:
-    """A page of the filtered items of an ask, the most disputed first, and the total number."""
-    statement = _VOTED.format(items=items_of("%(study)s", ask="%(ask)s"))
-    question = question_set(ask.question_set).question(by.question)
-    turned = json.dumps({FIRST: SECOND, SECOND: FIRST} if question.is_sided else {})
-    values: dict[str, Any] = by._asdict() | {"turned": turned, "limit": limit, "offset": offset}
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {"study": ask.study_id, "ask": ask.pk, **values})
-        rows = cursor.fetchall()
-    captions = captions_of(question)
-    found = []
-    for key, system, before, *texts, one, other, votes, raters, disagreement, _ in rows:
-        text, second = texts if one is None or one < other else texts[::-1]  # in the order of their names
-        named = captions | ({FIRST: one, SECOND: other} if question.is_sided else {})
-        given = _votes(json.loads(votes), named)
-        found.append(ItemVotes(key, system, before, text, second, given, raters, disagreement))
-    return found, rows[0][-1] if rows else 0
-
-
-def captions_of(question: Question) -> dict[str, str]:
-    """Captions of a question's answers by their stored value, as text as PostgreSQL's ->> gives it."""
-    return {_as_text(choice.value): choice.label for choice in question.choices}
-
-
-def majorities_of(question: Question) -> dict[str, str]:
-    """Answers that the list can be filtered by; not the sides of pairs, which differ from pair to pair."""
-    sides = (FIRST, SECOND) if question.is_sided else ()
-    return {value: caption for value, caption in captions_of(question).items() if value not in sides}
-
-
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _votes(votes: Mapping[str, int], captions: Mapping[str, str]) -> list[Vote]:
-    named = [Vote(captions.get(answer, answer), raters) for answer, raters in votes.items()]
-    return sorted(named, key=lambda vote: (-vote.raters, vote.answer))
 
 
 def judgment_counts(studies: QuerySet[Study]) -> Rows:

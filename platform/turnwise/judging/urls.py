@@ -17,6 +17,7 @@ urlpatterns = [
     path("studies/<int:pk>/queue/items.csv", gold_views.items_csv, name="items_csv"),
     path("studies/<int:pk>/items/<uuid:key>/gold/", gold_views.item_gold, name="item_gold"),
     path("studies/<int:pk>/items/", views.items, name="items"),
+    path("studies/<int:pk>/items/act/", removal_views.act_on_items, name="act_on_items"),
     path("studies/<int:pk>/items/<uuid:key>/", views.item, name="item"),
     path("studies/<int:pk>/items/<uuid:key>/exclude/", views.exclude, name="exclude_rater"),
     path("studies/<int:pk>/readers/", reader_views.readers, name="readers"),

@@ -32,21 +32,23 @@ from turnwise.judging.forms import (
 )
 from turnwise.judging.gold import gold_items
 from turnwise.judging.gold.gold_items import Gold
-from turnwise.judging.items import subjects
+from turnwise.judging.items import item_votes, subjects
+from turnwise.judging.items.item_votes import Filter
 from turnwise.judging.items.subjects import Added
 from turnwise.judging.models import Battery, Item
-from turnwise.judging.queries import Filter
 from turnwise.judging.queue.queued_task import QueuedTask, ask_counts, estimate_queue_cost
 from turnwise.judging.queue.rater_session import ReadingText, reading_of_items
 from turnwise.judging.queue.services import plan_of
 from turnwise.knowledge.reading_sets import Section, parse_pasted
 from turnwise.labels.models import Label
+from turnwise.live.list_pages import query_choice
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.queries import may_change, readable_studies_of, studies_of
 from turnwise.studies.tasks import task_of
 
 PER_PAGE = 50
+LIST_PARAMETERS = ("ask", "question", "system", "majority", "state", "sort", "page")
 
 
 @login_required
@@ -209,7 +211,7 @@ def items(request: HttpRequest, pk: int) -> HttpResponse:
     chosen = _filter(request, questions.questions)
     question = questions.question(chosen.question)
     page = _number(request.GET.get("page", ""))
-    found, total = item_queries.items_with_votes(ask, chosen, limit=PER_PAGE, offset=(page - 1) * PER_PAGE)
+    found, total = item_votes.items_with_votes(ask, chosen, limit=PER_PAGE, offset=(page - 1) * PER_PAGE)
     context = {
         "study": study,
         "items": found,
@@ -219,11 +221,19 @@ def items(request: HttpRequest, pk: int) -> HttpResponse:
         "filter": chosen,
         "questions": questions.questions,
         "question": question,
-        "answers": item_queries.majorities_of(question).items(),
+        "answers": item_votes.majorities_of(question).items(),
         "systems": [row.system for row in item_queries.system_counts(study)],
         "of_contexts": study.items.filter(response__isnull=False).exists(),
         "has_queue": isinstance(task_of(study), QueuedTask),
         "may_change": may_change(request.user, study),
+        "may_remove": isinstance(task_of(study), QueuedTask)
+        and study.rehearsal_of_id is None
+        and may_change(request.user, study),
+        "state": chosen.state,
+        "sort": chosen.sort,
+        "states": [(key, title, None) for key, (title, _condition) in item_votes.STATES.items()],
+        "sorts": [(key, title) for key, (title, _order) in item_votes.SORTS.items()],
+        "query": request.GET.urlencode(),
     }
     return render(request, "judging/items.html", context)
 
@@ -244,8 +254,9 @@ def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
     return Filter(
         question=question.key,
         system=_text(request.GET.get("system", "")),
-        majority=majority if majority in item_queries.majorities_of(question) else "",
-        split=request.GET.get("split") == "1",
+        majority=majority if majority in item_votes.majorities_of(question) else "",
+        state=query_choice(request.GET, "state", item_votes.STATES),
+        sort=query_choice(request.GET, "sort", item_votes.SORTS, "disputed"),
     )
 
 

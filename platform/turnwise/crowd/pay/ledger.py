@@ -149,7 +149,7 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
         reversed=_sum(Reason.REVERSED),
         paid=_sum(Reason.PAID),
     )
-    relevant = by_reason.filter(_belongs_to(existing) | ~Q(earned=None, bonus=None, reversed=None, paid=None))
+    relevant = by_reason.filter(belongs_to(existing) | ~Q(earned=None, bonus=None, reversed=None, paid=None))
     columns = ("participation", "worker", "promised", "earned", "bonus", "reversed", "paid")
     return [
         Account(key, worker, *(each or NOTHING for each in sums))
@@ -157,14 +157,7 @@ def accounts(study: Study, *, only: Iterable[int] | None = None) -> list[Account
     ]
 
 
-def participations_with_account(study: Study) -> QuerySet[PayEntry, int]:
-    """Keys of participations with an account, newest first, for a paginated list."""
-    existing = Participation.objects.filter(study=study)
-    entries = PayEntry.objects.filter(_belongs_to(existing) | ~Q(reason=Reason.PROMISED), study=study)
-    return entries.values_list("participation", flat=True).distinct().order_by("-participation")
-
-
-def _belongs_to(existing: QuerySet[Participation]) -> Q:
+def belongs_to(existing: QuerySet[Participation]) -> Q:
     """Entries of existing participations; one replaced by consent in another browser has no account."""
     return Q(participation__in=existing.values("pk"))
 
@@ -319,6 +312,12 @@ def pay(study: Study, *, total: Decimal, by: User) -> int:
             )
             % {"now": now_due, "then": total}
         )
+    record_paid(study, unpaid, by=by)
+    return len(unpaid)
+
+
+def record_paid(study: Study, unpaid: Iterable[Account], *, by: User) -> None:
+    """Record the amounts due of these accounts as paid, in the transaction that has locked the ledger."""
     PayEntry.objects.bulk_create(
         PayEntry(
             study=study,
@@ -331,7 +330,6 @@ def pay(study: Study, *, total: Decimal, by: User) -> int:
         )
         for account in unpaid
     )
-    return len(unpaid)
 
 
 # --- fair pay -------------------------------------------------------------------------------------

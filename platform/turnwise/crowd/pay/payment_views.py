@@ -30,9 +30,10 @@ from turnwise.crowd.panels.prolific import (
     RefusedByPanelError,
     Submission,
 )
-from turnwise.crowd.pay import ledger, panel_acts
+from turnwise.crowd.pay import account_list, chosen_accounts, ledger, panel_acts
 from turnwise.crowd.pay.ledger import UNPAID
 from turnwise.live.http_responses import attachment
+from turnwise.live.list_pages import back_to_list, query_choice, sought_text, ticked_keys
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 
@@ -82,9 +83,15 @@ COLUMNS = ("panel", "panel_id", "submission", "worker", "amount", "currency", "e
 @login_required
 def payments(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    due = ledger.amount_due(study)
-    page = Paginator(ledger.participations_with_account(study), PER_PAGE).get_page(request.GET.get("page"))
-    rates = ledger.rates(study)
+    due, rates = ledger.amount_due(study), ledger.rates(study)
+    sought = sought_text(request.GET)
+    state = query_choice(request.GET, "state", account_list.STATES)
+    sort = query_choice(request.GET, "sort", account_list.SORTS, "newest")
+    keys = account_list.account_keys(study, sought)
+    totals = account_list.totals_by_state(keys)
+    pages = Paginator(account_list.listed_keys(keys, state, sort), PER_PAGE)
+    pages.count = totals[state].accounts
+    page = pages.get_page(request.GET.get("page"))
     context = {
         "study": study,
         "rates": rates,
@@ -93,9 +100,49 @@ def payments(request: HttpRequest, pk: int) -> HttpResponse:
         "total": due.total,
         "panels": due.panels,
         "page": page,
-        "accounts": ledger.accounts(study, only=page.object_list)[::-1],
+        "rows": account_list.listed_rows(study, page.object_list),
+        "totals": totals[state],
+        "sought": sought,
+        "state": state,
+        "sort": sort,
+        "all_counted": totals[""].accounts,
+        "states": [(key, title, totals[key].accounts) for key, (title, _q) in account_list.STATES.items()],
+        "sorts": [(key, title) for key, (title, _order) in account_list.SORTS.items()],
+        "actions": [(key, title) for key, (title, _act) in chosen_accounts.ACTIONS.items()],
+        "query": request.GET.urlencode(),
     }
     return render(request, "crowd/payments.html", context)
+
+
+@require_POST
+@login_required
+def pay_chosen(request: HttpRequest, pk: int) -> HttpResponse:
+    """Carry out an action on the ticked accounts."""
+    study = get_object_or_404(studies_of(request.user), pk=pk)
+    assert request.user.is_authenticated
+    try:
+        typed = request.POST.get("amount", "").replace(",", ".")
+        details = chosen_accounts.Request(
+            shown=_ticked_amounts(request.POST.getlist("account")),
+            amount=parse_amount(typed) if typed.strip() else None,
+            note=request.POST.get("note", "").replace("\x00", ""),
+            by=request.user,
+        )
+        messages.success(request, chosen_accounts.carry_out(study, request.POST.get("action", ""), details))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return _back_to_ledger(request, study)
+
+
+def _ticked_amounts(sent: list[str]) -> dict[int, Decimal]:
+    """Amounts due of the ticked rows as the page showed them, by participation; sent as `key:amount`."""
+    rows = [each.partition(":") for each in sent]
+    amounts = {key: amount for key, _colon, amount in rows}
+    return {key: parse_amount(amounts.get(str(key), "")) for key in ticked_keys(amounts)}
+
+
+def _back_to_ledger(request: HttpRequest, study: Study) -> HttpResponse:
+    return back_to_list(request, "crowd:payments", study.pk, ("find", "state", "sort", "page"))
 
 
 @require_GET
@@ -155,7 +202,7 @@ def change(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
         messages.error(request, " ".join(error.messages))
     else:
         messages.success(request, _("The ledger has a new entry for %(who)s.") % {"who": changed.pseudonym})
-    return redirect("crowd:payments", pk=study.pk)
+    return _back_to_ledger(request, study)
 
 
 def parse_amount(text: str) -> Decimal:

@@ -14,10 +14,8 @@ from turnwise.accounts.models import User
 from turnwise.crowd.models import Outcome, Participation
 from turnwise.crowd.pay import ledger, panel_acts
 from turnwise.crowd.places import ending
+from turnwise.live.list_pages import MOST_TICKED
 from turnwise.studies.models import Study
-
-MOST_AT_ONCE = 500
-"""Most participants of one action; a page of the list has fewer."""
 
 ENDS = (Outcome.WITHDRAWN, Outcome.TIMED_OUT, Outcome.SCREENED_OUT)
 """Outcomes with which staff may end a participation, such as a task returned or timed out at the panel."""
@@ -138,16 +136,16 @@ def carry_out(study: Study, action: str, keys: Sequence[int], request: Request) 
         ValidationError: nothing is selected, the action is unknown, or it is refused; nothing was changed.
     """
     found = list(
-        study.participations.filter(pk__in=keys[: MOST_AT_ONCE + 1])
+        study.participations.filter(pk__in=keys[: MOST_TICKED + 1])
         .select_related("worker", "entered_by", "study")
         .order_by("pk")
     )
     if not found:
         raise ValidationError(_("No participant is selected. Tick at least one in the list."))
-    if len(keys) > MOST_AT_ONCE:
+    if len(keys) > MOST_TICKED:
         raise ValidationError(
             _("%(n)d participants are selected. Select up to %(most)d at once.")
-            % {"n": len(keys), "most": MOST_AT_ONCE}
+            % {"n": len(keys), "most": MOST_TICKED}
         )
     if action not in ACTIONS:
         raise ValidationError(_("Choose what to do with the selected participants."))

@@ -9,10 +9,8 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Count, F, OrderBy, Q
-from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
@@ -27,6 +25,7 @@ from turnwise.crowd.queries import participations_of
 from turnwise.crowd.running import bulk_actions
 from turnwise.crowd.running.bulk_actions import ENDS, exclusion_message
 from turnwise.live.http_responses import attachment
+from turnwise.live.list_pages import back_to_list, query_choice, sought_text, ticked_keys
 from turnwise.studies.models import ReEntry, Study
 from turnwise.studies.queries import studies_of
 
@@ -71,8 +70,9 @@ SORTS: dict[str, tuple[Any, tuple[OrderBy, ...]]] = {
 @login_required
 def participants(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    sought = request.GET.get("find", "").strip()[:120]
-    state, sort = _choice(request.GET, "state", STATES), _choice(request.GET, "sort", SORTS)
+    sought = sought_text(request.GET)
+    state = query_choice(request.GET, "state", STATES)
+    sort = query_choice(request.GET, "sort", SORTS, "newest")
     matching = participations_of(study, sought)
     proposed, excluded = matching.filter(PROPOSED), matching.filter(EXCLUDED)
     counts = matching.aggregate(
@@ -82,7 +82,7 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
     )
     # Paginate keys only: full rows are read for the fifty of the page, not for thousands.
     listed = (matching.filter(STATES[state][1]) if state else matching).select_related(None)
-    order = (*SORTS[sort or "newest"][1], F("pk").desc())
+    order = (*SORTS[sort][1], F("pk").desc())
     pages = Paginator(listed.order_by(*order).values_list("pk", flat=True), PER_PAGE)
     pages.count = counts[state or "all"]
     page = pages.get_page(request.GET.get("page"))
@@ -90,7 +90,7 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "sought": sought,
         "state": state,
-        "sort": sort or "newest",
+        "sort": sort,
         "states": [(key, title, counts[key]) for key, (title, _condition) in STATES.items()],
         "sorts": [(key, title) for key, (title, _order) in SORTS.items()],
         "all_counted": counts["all"],
@@ -111,12 +111,6 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "crowd/participants.html", context)
 
 
-def _choice(query: QueryDict, name: str, choices: dict[str, Any]) -> str:
-    """The key that the address names; empty if it names none of the choices."""
-    value = query.get(name, "")
-    return value if value in choices else ""
-
-
 @require_POST
 @login_required
 def act(request: HttpRequest, pk: int) -> HttpResponse:
@@ -127,15 +121,13 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
         details = bulk_actions.Request(
             request.POST.get("note", ""), _amount(request.POST.get("amount", "")), request.user
         )
-        keys = [
-            int(key) for key in request.POST.getlist("participation") if key.isdecimal() and len(key) < 19
-        ]
+        keys = ticked_keys(request.POST.getlist("participation"))
         messages.success(
             request, bulk_actions.carry_out(study, request.POST.get("action", ""), keys, details)
         )
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-    return _back_to_list(request, study)
+    return back_to_list(request, "crowd:participants", study.pk, ("find", "state", "sort", "page"))
 
 
 def _amount(text: str) -> Decimal | None:
@@ -145,14 +137,6 @@ def _amount(text: str) -> Decimal | None:
         ValidationError: the text is not an amount.
     """
     return parse_amount(text.replace(",", ".")) if text.strip() else None
-
-
-def _back_to_list(request: HttpRequest, study: Study) -> HttpResponse:
-    """Redirect to the list with the filter, order and page that the form was sent from."""
-    sent = QueryDict(request.POST.get("query", "")[:500])
-    filters = {name: sent[name] for name in ("find", "state", "sort", "page") if name in sent}
-    address = reverse("crowd:participants", args=[study.pk])
-    return redirect(f"{address}?{urlencode(filters)}" if filters else address)
 
 
 @require_POST

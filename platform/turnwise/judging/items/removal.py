@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
+from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -34,6 +35,12 @@ DELETE FROM judging_slot
                  AND i.removed_at IS NOT NULL
                  AND (s.leased_until IS NULL OR s.leased_until < clock_timestamp())
                  FOR UPDATE OF s SKIP LOCKED)
+"""
+
+
+_MARK_CHOSEN = """
+UPDATE judging_item SET removed_at = {removed_at}
+ WHERE study_id = %(study)s AND key = ANY (%(keys)s) AND right_answers IS NULL AND removed_at IS {unless}
 """
 
 
@@ -175,3 +182,36 @@ def set_removed_systems(study: Study, systems: Collection[str]) -> None:
             take_out(study, system)
         elif system not in systems and row.removed:
             put_back(study, system)
+
+
+@transaction.atomic
+def take_out_items(study: Study, keys: Collection[UUID]) -> int:
+    """Take chosen items out of the queue, gold excepted, and return their number; see `take_out`.
+
+    Raises:
+        ValidationError: the battery cannot be filled without them; nothing was changed.
+    """
+    plan = lock_plan(study)
+    results_changed(study.pk)
+    statement = _MARK_CHOSEN.format(removed_at="clock_timestamp()", unless="NULL")
+    items = execute(statement, study=study.pk, keys=list(keys))
+    if battery := battery_of(study):
+        if problem := why_unfit(battery):
+            raise ValidationError(
+                _("The items cannot be taken out of the queue. %(problem)s") % {"problem": problem}
+            )
+        fill_slots(plan)
+    else:
+        execute(_FREE, study=study.pk)
+    return items
+
+
+@transaction.atomic
+def put_back_items(study: Study, keys: Collection[UUID]) -> int:
+    """Put chosen items that were taken out back into the queue, and return their number."""
+    plan = lock_plan(study)
+    results_changed(study.pk)
+    statement = _MARK_CHOSEN.format(removed_at="NULL", unless="NOT NULL")
+    items = execute(statement, study=study.pk, keys=list(keys))
+    fill_slots(plan)
+    return items

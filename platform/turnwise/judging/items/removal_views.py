@@ -1,15 +1,19 @@
 """The researcher's page for taking a system out of the queue, and the action that puts it back."""
 
+from uuid import UUID
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from turnwise.judging.items import removal
-from turnwise.judging.views import judging_study
+from turnwise.judging.views import LIST_PARAMETERS, judging_study
+from turnwise.live.list_pages import MOST_TICKED, back_to_list
 from turnwise.studies.models import Study
 
 
@@ -52,6 +56,52 @@ def put_back(request: HttpRequest, pk: int) -> HttpResponse:
         )
         messages.success(request, message % {"system": system, "n": f"{items:,}"})
     return redirect("judging:queue", pk=pk)
+
+
+@require_POST
+@login_required
+def act_on_items(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take the ticked items out of the queue, or put them back."""
+    study = _study(request, pk)
+    keys = _item_keys(request.POST.getlist("item"))
+    try:
+        if not keys:
+            raise ValidationError(_("No item is ticked. Tick at least one in the list."))
+        if len(keys) > MOST_TICKED:
+            raise ValidationError(
+                _("%(n)d items are ticked. Tick up to %(most)d at once.")
+                % {"n": len(keys), "most": MOST_TICKED}
+            )
+        if request.POST.get("action") == "take_out":
+            items = removal.take_out_items(study, keys)
+            message = ngettext(
+                "%(n)d item is out of the queue. Its judgments stay.",
+                "%(n)d items are out of the queue. Their judgments stay.",
+                items,
+            )
+        elif request.POST.get("action") == "put_back":
+            items = removal.put_back_items(study, keys)
+            message = ngettext(
+                "%(n)d item is in the queue again.", "%(n)d items are in the queue again.", items
+            )
+        else:
+            raise ValidationError(_("Choose what to do with the ticked items."))
+        unchanged = _("No changes were made: it had already been done, or the items are gold.")
+        messages.success(request, message % {"n": items} if items else unchanged)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return back_to_list(request, "judging:items", pk, LIST_PARAMETERS)
+
+
+def _item_keys(sent: list[str]) -> list[UUID]:
+    """Keys of ticked items; what is not a key is ignored."""
+    keys = []
+    for key in sent:
+        try:
+            keys.append(UUID(key))
+        except ValueError:
+            continue
+    return keys
 
 
 def _study(request: HttpRequest, pk: int) -> Study:
