@@ -7,6 +7,7 @@ guide. Every repetition is bounded, so that the time is linear in the length of 
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
 
 Span = tuple[int, int]
 """Start and end of words in a text."""
@@ -292,12 +293,17 @@ _IMPLIED_PATTERNS = (
     r"|producer))",
 )
 
-CLAIMS: Mapping[Claim, tuple[re.Pattern[str], ...]] = {
-    Claim.MACHINE: tuple(map(re.compile, _MACHINE_PATTERNS)),
-    Claim.NOT_MACHINE: tuple(map(re.compile, _NOT_MACHINE_PATTERNS)),
-    Claim.HUMAN: tuple(map(re.compile, _HUMAN_PATTERNS)),
-    Claim.IMPLIES_MACHINE: tuple(map(re.compile, _IMPLIED_PATTERNS)),
+_SOURCES: Mapping[Claim, tuple[str, ...]] = {
+    Claim.MACHINE: _MACHINE_PATTERNS,
+    Claim.NOT_MACHINE: _NOT_MACHINE_PATTERNS,
+    Claim.HUMAN: _HUMAN_PATTERNS,
+    Claim.IMPLIES_MACHINE: _IMPLIED_PATTERNS,
 }
+
+
+@cache  # compiled when first needed: most processes that import this module never need them
+def _patterns(claim: Claim) -> tuple[re.Pattern[str], ...]:
+    return tuple(map(re.compile, _SOURCES[claim]))
 
 
 def claims_of(text: str) -> dict[Claim, Span]:
@@ -306,7 +312,7 @@ def claims_of(text: str) -> dict[Claim, Span]:
     Args:
         text: a reply in lower case, with straight apostrophes.
     """
-    spans = {claim: _first(text, patterns) for claim, patterns in CLAIMS.items()}
+    spans = {claim: _first(text, _patterns(claim)) for claim in Claim}
     return {claim: span for claim, span in spans.items() if span}
 
 

@@ -16,7 +16,7 @@ from turnwise.exports import bundle_jobs, turn_files
 from turnwise.exports import tasks as jobs
 from turnwise.exports.access import bundled_studies_of, exported_studies_of, note_export
 from turnwise.exports.bundle_jobs import newest_and_made
-from turnwise.live.http_responses import ProblemOut, answers, attachment
+from turnwise.live.http_responses import answers, attachment
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Study
 
@@ -87,7 +87,7 @@ def _bundle_out(study: Study) -> BundleOut:
 
 @router.get(
     "/studies/{slug:code}/bundle.zip",
-    response={frozenset({404, 429}): ProblemOut},
+    response={frozenset({404, 429}): None},
     openapi_extra=_download("application/zip"),
 )
 def bundle_archive(request: AuthenticatedHttpRequest, code: str) -> HttpResponseBase:
@@ -107,7 +107,7 @@ def bundle_archive(request: AuthenticatedHttpRequest, code: str) -> HttpResponse
 
 @router.get(
     "/studies/{slug:code}/labels.jsonl",
-    response={404: ProblemOut},
+    response={404: None},
     openapi_extra=_download("application/jsonl"),
 )
 def label_stream(request: AuthenticatedHttpRequest, code: str) -> HttpResponseBase:

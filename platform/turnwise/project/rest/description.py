@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from ninja import NinjaAPI
-from ninja.openapi.schema import OpenAPISchema
+from ninja.openapi.schema import OpenAPISchema, get_schema
 from ninja.operation import Operation
 from typing_extensions import override
 
@@ -46,17 +46,25 @@ class DescribedApi(NinjaAPI):
     """API whose description names scopes, problem documents, rate limits and idempotency keys."""
 
     @override
-    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
-        schema = super().get_openapi_schema(**options)
-        schemas = schema["components"].setdefault("schemas", {})
-        found = ProblemOut.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas.update(found.pop("$defs", {}))
-        schemas["ProblemOut"] = found
-        schema["components"]["headers"] = _HEADERS
-        for (path, method), operation in operations(self).items():
-            details = schema["paths"][path][method.lower()]
-            _complete(details, method, scope_of(operation, method))
-        return schema
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        return _description(self, path_prefix or self.get_root_path(path_params or {}))
+
+
+@cache  # anyone may ask for it without a token, and it takes a second to make
+def _description(api: NinjaAPI, path_prefix: str) -> OpenAPISchema:
+    schema = get_schema(api=api, path_prefix=path_prefix)
+    first, *others = schema["components"]["schemas"].items()
+    problem = ProblemOut.model_json_schema(ref_template="#/components/schemas/{model}")
+    of_fields = problem.pop("$defs")
+    # After the first one: the order in which a program that reads it has always found them.
+    schema["components"]["schemas"] = dict([first]) | of_fields | {"ProblemOut": problem} | dict(others)
+    schema["components"]["headers"] = _HEADERS
+    for (path, method), operation in operations(api).items():
+        details = schema["paths"][path][method.lower()]
+        _complete(details, method, scope_of(operation, method))
+    return schema
 
 
 def _complete(details: dict[str, Any], method: str, scope: Scope) -> None:
