@@ -103,7 +103,7 @@ def test_two_payments_of_chosen_people_at_once_pay_nobody_twice(study: Study, re
 
     with pytest.raises(ValidationError, match=f"0.00 is due to {own.pseudonym} now, not 3.00"):
         second.result()
-    assert (account(own).paid, account(other).paid) == (PAY, 0)
+    assert [account(each).paid for each in (own, other)] == [PAY, 0]
 
 
 def test_a_reversal_during_a_payment_is_refused(study: Study, rex: User) -> None:

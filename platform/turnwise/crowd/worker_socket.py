@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs
 from uuid import UUID
 
+from asgiref.typing import WebSocketSendEvent
 from channels.consumer import get_handler_name
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -249,7 +250,8 @@ class WorkerSocket(AsyncWebsocketConsumer):
     async def say(self, frame: Frame) -> None:
         """Send a frame to this tab if it is still open."""
         if self.is_open:
-            await self.base_send({"type": "websocket.send", "text": as_json(frame)})
+            message: WebSocketSendEvent = {"type": "websocket.send", "bytes": None, "text": as_json(frame)}
+            await self.base_send(message)
 
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:
         echoed = {name: frame[name] for name in self.echoed_fields if isinstance(frame.get(name), str | int)}

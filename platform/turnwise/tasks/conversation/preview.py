@@ -240,7 +240,8 @@ class TalkPreviewed(WorkPreview):
         _waiting.add(self.bot.pk)
         try:
             context = context_of(self.seat, [turn.text for turn in self.turns])
-            if self.picture_keys and await in_database(sees_pictures, self.bot):
+            may_see = bool(self.picture_keys) and await in_database(sees_pictures, self.bot)
+            if may_see:
                 context = await sync_to_async(self._with_pictures)(context)
             return (await self._reply_of(self.bot.pk, context, send)).response.text
         finally:

@@ -64,6 +64,7 @@ def shown(key: str, study_id: int, encoded: EncodedPicture) -> dict[str, Any]:
 def upload(request: HttpRequest, pk: int) -> HttpResponse:
     """Hold a picture for the next message of the preview; answers as the upload of workers does."""
     study = study_with_workers(request, pk)
+    assert request.user.pk is not None
     language = PreviewOptions.of(request.GET, study).language
     with translation.override(catalog_of(language) or ENGLISH):
         try:
@@ -79,6 +80,7 @@ def _encoded(request: HttpRequest, study: Study) -> EncodedPicture:
         raise PictureRefusedError("not_allowed")
     if too_often(request, "preview-picture", rate=picture_views.MOST_A_MINUTE, key="user"):
         raise PictureRefusedError("too_often")
+    assert request.user.pk is not None
     return picture_views.encoded_upload(request, "preview-pictures", request.user.pk)
 
 
