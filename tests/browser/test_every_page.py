@@ -6,6 +6,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.test import Client
+from playwright.async_api import Error
 
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeStudy
@@ -85,9 +86,14 @@ async def signed_in(visit: Visit, user: User) -> Visitor:
 
 async def refused(visitor: Visitor) -> int:
     """Send the page's first form empty; how that is answered."""
-    async with visitor.page.expect_navigation() as sent:
-        await visitor.page.evaluate(SEND_EMPTY)
-    answer = await sent.value
+    address = visitor.page.url
+    try:
+        async with visitor.page.expect_navigation() as sent:
+            await visitor.page.evaluate(SEND_EMPTY)
+        answer = await sent.value
+    except Error as error:
+        error.add_note(f"{address} was sent empty, and no page came.")
+        raise
     assert answer
     return answer.status
 

@@ -37,6 +37,7 @@ WITH_INTERVAL = re.compile(rf"({DECIMAL.pattern}) ({DECIMAL.pattern}) to ({DECIM
 ALWAYS = {"97.5", "2.5", "0.05", "0.95", "0.001", "0.40", "1.1", "2001.09977"}
 OF_VOTES = {f"{sign}{tick}" for sign in ("", "\u2212") for tick in ("0.25", "0.5", "0.50", "0.75")}  # ticks
 PUBLISHED = {"0.42", "0.30", "0.03"}  # the alphas of the Meena paper, which stand beside a study's own
+MIRRORED = ("difference", "lead")  # a matrix shows them from both sides
 
 
 def read(browser: Client, address: str) -> str:
@@ -51,8 +52,9 @@ def read(browser: Client, address: str) -> str:
 
 
 def numbers(value: Any) -> Iterator[float]:
-    """All of a document, with those that its sentences say."""
+    """All of a document, with those that its sentences say; differences also from the other side."""
     if isinstance(value, dict):
+        yield from (-value[key] for key in MIRRORED if isinstance(value.get(key), int | float))
         for each in value.values():
             yield from numbers(each)
     elif isinstance(value, list):
@@ -71,6 +73,9 @@ def triples(value: Any) -> Iterator[tuple[float, float, float]]:
             for key in ("value", "difference", "lead", "odds_ratio", "alpha", "icc"):
                 if value.get(key) is not None:
                     yield value[key], value["low"], value["high"]
+            for key in MIRRORED:
+                if value.get(key) is not None:
+                    yield -value[key], -value["high"], -value["low"]
         for each in value.values():
             yield from triples(each)
     elif isinstance(value, list):
@@ -112,7 +117,8 @@ def compare(
     call_command("bundle", str(study.pk), output=folder / "bundle.zip")
     again = recompute(folder / "bundle.zip")
     assert again.differences == []
-    exact, estimates = set(numbers(again.report)), set(triples(again.report))
+    estimates = set(triples(again.report))
+    exact = set(numbers(again.report)).union(*estimates)
     for address, (least, least_with_interval) in fewest.items():
         text = read(browser, address)
         shown = {each for each in DECIMAL.findall(text) if each not in ALWAYS | PUBLISHED | ticks}

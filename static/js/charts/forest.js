@@ -13,6 +13,7 @@ import { LINE, TEXT, below, colour, dot, legend, widthOf, wrap, write } from "./
 
 const EDGE = 9; // so that a mark at an end of the axis is not cut
 const ROOMY = 480;
+const MARGIN = 12; // between a name and the first mark or line to its right
 const STEP = 24; // pixels for each mark of a row: a finger finds it
 
 /**
@@ -52,7 +53,9 @@ function drawPanel(svg, panel, top, width, hidden, heading) {
       write(into, 0, y + TEXT + 8, row.heading, { weight: "700", width });
       y += LINE + 10;
     }
-    const from = writeName(into, row, width < ROOMY ? "" : panel.main, y, width);
+    const clear = Math.min(...ticks.slice(1).map(x), ...row.marks.map((mark) => x(mark.value))) - MARGIN;
+    const isBeside = row.published && writeBeside(into, row, y, clear);
+    const from = isBeside ? y : writeName(into, row, width < ROOMY ? "" : panel.main, y, width);
     const lines = row.published ? 1 : panel.series.length;
     const to = from + lines * STEP;
     for (const tick of ticks) rule(under, x(tick), from, to);
@@ -64,7 +67,22 @@ function drawPanel(svg, panel, top, width, hidden, heading) {
   if (panel.guide) drawGuide(under, panel.guide, x, start, y);
   below(into, x, y, ticks);
   write(into, width / 2, y + 24 + TEXT, panel.axis, { anchor: "middle", ink: "var(--ink-soft)" });
-  return y + 24 + TEXT + 20;
+  return y + 24 + TEXT + 8;
+}
+
+/**
+ * Write a name on the line of its marks, unless it would reach beyond `clear`; return whether it stands there.
+ *
+ * @param {Selection} into
+ * @param {Row} row
+ * @param {number} y top of the row
+ * @param {number} clear
+ */
+function writeBeside(into, row, y, clear) {
+  const name = write(into, EDGE + 6, y + STEP / 2 + TEXT / 3, row.system, { weight: "400" });
+  const fits = EDGE + 6 + widthOf(name) <= clear;
+  if (!fits) name.remove();
+  return fits;
 }
 
 /**

@@ -13,7 +13,7 @@ from typing import Any
 from django import template
 from django.utils.translation import gettext as _
 
-from evaluation.files.writing import figure, p_equals, p_value, signed
+from evaluation.files.writing import MINUS, figure, p_equals, p_value, signed
 from turnwise.charts.templatetags.figures import of_two
 
 register = template.Library()
@@ -189,16 +189,31 @@ def _cells(pairs: Sequence[Pair], level: float, has_intervals: bool) -> Iterator
     for pair in pairs:
         first, second, difference, p = pair["first"], pair["second"], pair["difference"], pair["p_holm"]
         is_clear = p is not None and p < 1 - level
-        for key, sign in (((first, second), 1), ((second, first), -1)):
-            by, says, below = sign * difference, "", ""
-            if pair.get("low") is not None:
-                low, high = sorted((sign * pair["low"], sign * pair["high"]))
-                says = from_to % {"low": figure(low), "high": figure(high)}
+        exact, by, ends = p_equals(p).replace("<", "&lt;"), figure(difference), None
+        if pair.get("low") is not None:
+            ends = figure(pair["low"]), figure(pair["high"])
+        for key, is_ahead in (((first, second), difference > 0), ((second, first), difference < 0)):
+            says, below = "", ""
+            if ends:
+                says = from_to % {"low": ends[0], "high": ends[1]}
                 below = f'<span class="interval nowrap">{says}</span>' if has_intervals else ""
                 says += ", "
-            kind, mark = ("open", "") if not is_clear else ("ahead", up) if by > 0 else ("behind", down)
-            title = f"{says}{p_equals(p)}".replace("<", "&lt;")
-            yield key, f'<td class="matrix__{kind}" title="{title}">{mark}{signed(by)}{below}</td>'
+            kind, mark = ("open", "") if not is_clear else ("ahead", up) if is_ahead else ("behind", down)
+            yield key, f'<td class="matrix__{kind}" title="{says}{exact}">{mark}{_with_plus(by)}{below}</td>'
+            # The same pair, seen from the other side.
+            by, ends = _negated(by), (_negated(ends[1]), _negated(ends[0])) if ends else None
+
+
+def _negated(text: str) -> str:
+    """Return a printed number with the other sign; zero has none."""
+    if text.startswith(MINUS):
+        return text[1:]
+    return MINUS + text if float(text) else text
+
+
+def _with_plus(text: str) -> str:
+    """Return a printed number with a plus sign if it is positive."""
+    return f"+{text}" if not text.startswith(MINUS) and float(text) else text
 
 
 class _Labels:
