@@ -385,8 +385,7 @@ def _each_correlation(measure: FloatArray, rating: FloatArray, level: float) -> 
 
 
 def _means(scale: str, people: Talks, ratings: Sequence[Mapping[str, float]]) -> FloatArray:
-    values = np.array([each[scale] for each in ratings])
-    means: FloatArray = np.bincount(people.bot, values) / np.bincount(people.bot)
+    means: FloatArray = np.bincount(people.bot, [each[scale] for each in ratings]) / np.bincount(people.bot)
     return means
 
 

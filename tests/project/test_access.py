@@ -125,6 +125,7 @@ RULES = {
     "trash": SIGNED_IN,
     "trash:put_back": OWNER,  # whose it was
     "crowd:participants": OWNER,
+    "crowd:act": OWNER,
     "crowd:pause": OWNER,
     "crowd:go_on": OWNER,
     "crowd:prolific": OWNER,

@@ -100,6 +100,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "api-1:message": _("sent a message to the workers of a study"),
     "crowd:end": _("ended a worker's part"),
     "crowd:exclude": _("excluded a worker or undid that"),
+    "crowd:act": _("excluded, ended, paid or wrote to chosen workers, or undid that"),
     "crowd:pay_chosen": _("noted payments or bonuses of chosen workers"),
     "crowd:change_pay": _("changed what a worker is owed"),
     "crowd:prolific_settle": _("settled what is open at Prolific"),

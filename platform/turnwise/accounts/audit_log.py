@@ -19,7 +19,14 @@ log = logging.getLogger(__name__)
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Previews and trials, which change nothing that others see.
 LEFT_OUT = frozenset(
-    {"bots:try_reply", "api-1:reply", "api-1:greet_bots", "studies:opening", "questions:preview"}
+    {
+        "bots:try_reply",
+        "api-1:reply",
+        "api-1:greet_bots",
+        "studies:opening",
+        "questions:preview",
+        "conversation:preview_upload",
+    }
 )
 # Django's own views: only a redirect shows success, as an invalid form is answered with 200.
 DONE_ONCE_IT_LEADS_ON = frozenset({"accounts:password", "accounts:sign_in"})

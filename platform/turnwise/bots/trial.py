@@ -24,8 +24,7 @@ from turnwise.bots.hosting import client
 from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, GrowthEncoder, PartialReply
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.live.database import in_database
-from turnwise.live.frame_streams import FrameStream
-from turnwise.live.frames import Tell, as_json
+from turnwise.live.frames import FrameStream, Tell, as_json
 from turnwise.live.markdown import has_marks
 from turnwise.live.newest import NewestSender
 

@@ -34,7 +34,6 @@ from turnwise.comparisons.chart_data import (
     sweep_panels,
     table_lines,
 )
-from turnwise.comparisons.plan_drawing import draw_plan
 
 Score: TypeAlias = tuple[Any, str]
 """Index or key of a score in a row's cells, and its title."""
@@ -243,10 +242,27 @@ def _letters_of_lines(axes: Axes, data: Data, viewport: Viewport) -> None:
         axes.text(1.015, above, letter(n), transform=axes.get_yaxis_transform(), va="center", fontsize=9)
 
 
+# --- the planner's curve -----------------------------------------------------------------------------
+
+
+def _plan(data: Data, viewport: Viewport, palette: Palette) -> Figure:
+    """Draw the smallest detectable difference against the size of the study."""
+    figure = Figure(figsize=(viewport.width, 3.4), layout="constrained")
+    axes = figure.subplots()
+    sizes = [each["units"] for each in data["points"]]
+    differences = [each["detectable"] for each in data["points"]]
+    axes.plot(sizes, differences, "o-", color=palette.series[0], markersize=4, linewidth=1.6)
+    axes.set_ylim(bottom=0)
+    axes.set(xlabel=data["across"], ylabel="smallest detectable difference, points")
+    axes.grid(color=palette.grid, alpha=0.35, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
 DRAWN: Mapping[str, Draw] = {
     "side-by-side": _side_by_side,
     "over-time": _over_time,
     "relation": relation,
     "sweep": _sweep,
-    "plan": draw_plan,
+    "plan": _plan,
 }

@@ -3,10 +3,11 @@
 A refused frame changes nothing; the page shows the refusal's `say`.
 """
 
+import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Collection
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 import orjson
@@ -214,3 +215,34 @@ def uuid_field(frame: Frame, name: str) -> UUID:
         return UUID(field(frame, name, str))
     except ValueError:
         raise RefusedError("malformed") from None
+
+
+Result = TypeVar("Result")
+
+
+class FrameStream(Generic[Result]):
+    """Frames of a piece of work, in the order in which it sends them.
+
+    Args:
+        work: called with a function that sends a frame; returns the result.
+    """
+
+    def __init__(self, work: Callable[[Tell], Coroutine[Any, Any, Result]]) -> None:
+        self._work = work
+        self._task: asyncio.Task[Result] | None = None
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        """Begin the work and yield its frames until it is done. A reader that leaves early cancels it."""
+        sent: asyncio.Queue[Frame | None] = asyncio.Queue()
+        self._task = task = asyncio.create_task(self._work(sent.put))
+        task.add_done_callback(lambda _: sent.put_nowait(None))
+        try:
+            while (frame := await sent.get()) is not None:
+                yield frame
+        finally:
+            task.cancel()
+
+    def result(self) -> Result:
+        """Return what the work returned, or raise its error; call it after the last frame."""
+        assert self._task is not None
+        return self._task.result()

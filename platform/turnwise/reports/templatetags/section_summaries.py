@@ -31,13 +31,12 @@ def workers_summary(result: Result) -> str:
     """Numbers of workers in the primary analysis, excluded workers and flagged workers."""
     workers, excluded = result["raters"].get("workers") or 0, len(result.get("excluded") or ())
     flagged = len((result.get("flagged") or {}).get("workers", ()))
+    signs = ngettext("%(n)s shows signs of carelessness", "%(n)s show signs of carelessness", flagged)
     return _listed(
         ngettext("%(n)s worker", "%(n)s workers", workers) % {"n": workers},
         ngettext("%(n)s excluded", "%(n)s excluded", excluded) % {"n": excluded} if excluded else "",
-        ngettext("%(n)s shows signs of carelessness", "%(n)s show signs of carelessness", flagged)
-        % {"n": flagged}
-        if flagged
-        else "",
+        signs % {"n": flagged} if flagged else "",
+        _("counting excluded ones") if flagged and excluded else "",
     )
 
 

@@ -28,8 +28,7 @@ from turnwise.dialogues.services import asks_of_study, checked_text
 from turnwise.dialogues.turn_taking import fault_frame, idle_progress, turn_frame
 from turnwise.knowledge.reading_sets import parse_pasted
 from turnwise.live.database import in_database
-from turnwise.live.frame_streams import FrameStream
-from turnwise.live.frames import Frame, RefusedError, Tell, field, uuid_field
+from turnwise.live.frames import Frame, FrameStream, RefusedError, Tell, field, uuid_field
 from turnwise.live.markdown import as_html
 from turnwise.questions.question_sets import describe_answers_error, question_set_async
 from turnwise.studies.asks import About
