@@ -28,6 +28,7 @@ ABSENT = {
     "judging:take_out",
     "reports:chart_svg",
     "reports:chart_pdf",
+    "conversation:preview_picture",
     "comparisons:compare_chart",
     "comparisons:plan_chart",
     "comparisons:sweep_chart",

@@ -193,7 +193,8 @@ _NAMED_LATER = {
 # Pages that have controls of their own, or send what stands in another form.
 _NEVER_SHOWN = {
     "LookForm.configuration", "LookForm.seed", "OutlookForm.currency", "OutlookForm.minutes",
-    "OutlookForm.pay", "OutlookForm.question_set", "OutlookForm.wanted",
+    "OutlookForm.pay", "OutlookForm.question_set", "OutlookForm.re_entry", "OutlookForm.re_entry_most",
+    "OutlookForm.wanted",
 }  # fmt: skip
 
 
