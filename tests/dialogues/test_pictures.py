@@ -201,7 +201,8 @@ async def test_a_resent_message_is_saved_once_with_its_picture(
 
     assert second["turn"] == first["turn"]
     assert [changed["reason"], bare["reason"]] == ["key_reused", "key_reused"]
-    assert late["turn"] == first["turn"] | {"picture": {"address": "", "width": 0, "height": 0}}
+    erased = {"address": "", "width": 0, "height": 0, "description": ""}
+    assert late["turn"] == first["turn"] | {"picture": erased}
     assert await MessagePicture.objects.acount() == 1
     assert await Turn.objects.filter(dialogue=dialogue).acount() == 3
 

@@ -34,6 +34,7 @@ OTHER_MEANING = {
     "platform/turnwise/acceptance/views.py": "a field of a form: conversations that are decided about",
     "platform/turnwise/privacy/stored_data.py": "a key of the file: what somebody said",
     "platform/turnwise/studies/presets.py": "what a published protocol is run as: data that names its task",
+    "platform/turnwise/comparisons/planner": "a kind of study that somebody plans, in an address",
     "platform/turnwise/comparisons/views.py": "a template's variable: systems with two measures each",
     "platform/turnwise/exports/bundle.py": "a key of study.json: the plan of a queue",
     "platform/turnwise/transcripts/importers/": "a key or a column of imported files",
