@@ -208,7 +208,7 @@ SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || 
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), {NO_GENERATION}, {NO_VERSIONS},
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
-       {_material(_PAIR_SIDE)}, 'pair', ask.number, NULL, NULL
+       {_material(_PAIR_SIDE)}, 'pair', ask.number, NULL, NULL, NULL
   FROM {JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
@@ -228,7 +228,7 @@ ABOUT_PEOPLE = f"""
 SELECT s.code, '', NULL, '', '', NULL::integer, NULL, NULL, p.pseudonym, l.question_set, l.answers::text,
        NULL::integer, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        p.excluded_at IS NOT NULL, '', {NO_GENERATION}, {NO_VERSIONS}, false, l.shown_ms, l.answer_ms,
-       p.number, NULL, 'person', ask.number, NULL, NULL
+       p.number, NULL, 'person', ask.number, NULL, NULL, NULL
   FROM labels_label AS l
   JOIN studies_ask AS ask ON ask.id = l.ask_id
   JOIN crowd_participation AS p ON p.id = l.participation_id
