@@ -35,7 +35,7 @@ def tested(samples: Pair) -> Difference:
 
 
 def is_detected(found: Difference) -> bool:
-    """Whether the test excludes 0 on the side of the true difference."""
+    """True if the test excludes 0 on the side of the true difference."""
     return not isinstance(found.p, Undefined) and found.p < 0.05 and found.difference > 0
 
 

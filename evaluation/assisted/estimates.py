@@ -98,7 +98,7 @@ class AssistedEstimate:
 
     @property
     def worth_sentence(self) -> str:
-        """What the judge was worth, or why there is no interval."""
+        """Worth of the judge in a sentence, or the reason for which there is no interval."""
         if isinstance(self.interval, Undefined):
             return f"No interval: {self.interval.reason}"
         if self.note:
@@ -108,7 +108,7 @@ class AssistedEstimate:
         )
 
     def rests_on(self, nouns: Nouns = NOUNS) -> str:
-        """What the interval generalises to; empty without an interval."""
+        """Sentence on what the interval generalises to; empty without an interval."""
         if isinstance(self.interval, Undefined):
             return ""
         return generalises(self.over, self.numbers, self.interval.level, nouns)

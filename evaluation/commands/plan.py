@@ -11,7 +11,7 @@ from evaluation.files.reading import FileError, number, read_table
 from evaluation.statistics.inference import samples
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.planning import Allocation, Components, Design
-from evaluation.statistics.study_plans import Wanted, study_plan
+from evaluation.statistics.study_plans import Goal, study_plan
 from evaluation.statistics.variance_components import components
 
 KINDS = ("conversations", "judging", "pairs")
@@ -28,12 +28,12 @@ def plan(options: argparse.Namespace) -> dict[str, Any]:
             options.kind == "judging" and not options.separate_contexts,
             options.correlation, options.judged_only,
         )  # fmt: skip
-        wanted = Wanted(
+        goal = Goal(
             options.difference, options.most, options.power, options.confidence, options.minutes, options.pay
         )
         if options.kind == "conversations" and options.raters != 1:
             raise ValueError("--raters is for judging; in conversations each has one worker.")
-        return {**study_plan(wanted, variances, design).to_json(), "variances": asdict(variances)}
+        return {**study_plan(goal, variances, design).to_json(), "variances": asdict(variances)}
     except ValueError as error:
         raise FileError(str(error)) from None
 

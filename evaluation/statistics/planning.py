@@ -21,7 +21,7 @@ MOST_UNITS = 10_000_000
 
 
 class Allocation(StrEnum):
-    """How the systems are spread over the labels of one worker."""
+    """Allocation of the systems to the labels of one worker."""
 
     RANDOM = "random"
     """Each label has a system by chance; what a worker's labels share partly cancels."""
@@ -102,7 +102,7 @@ class Components:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What of a study stays the same whatever its size.
+    """Properties of a study that do not depend on its size.
 
     Attributes:
         per_worker: labels, or conversations, of each worker, over all systems.

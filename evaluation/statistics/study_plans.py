@@ -18,8 +18,8 @@ _STEPS = (0.2, 0.3, 0.45, 0.65, 1.0, 1.5, 2.2, 3.2)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a plan is for.
+class Goal:
+    """Difference that a study shall detect, its power, and the effort of a label.
 
     Attributes:
         difference: smallest difference to detect, in points of the score.
@@ -93,55 +93,53 @@ class StudyPlan:
         return {"needed": needed, "curve": curve} | ({"without_the_judge": alone} if alone else {})
 
 
-def study_plan(wanted: Wanted, components: Components, design: Design) -> StudyPlan:
+def study_plan(goal: Goal, components: Components, design: Design) -> StudyPlan:
     """Plan a study that detects a difference of every two systems.
 
     Args:
-        wanted: difference and power.
+        goal: difference and power.
         components: variances of a label's effects, in squared points.
         design: what each worker does. With more than two systems the level is Bonferroni's over all pairs.
 
     Raises:
         ValueError: an argument out of range, or more than ten million units needed; says which.
     """
-    level = _level(wanted, design)
-    units = _units(wanted, components, design, level)
+    level = _level(goal, design)
+    units = _units(goal, components, design, level)
     sizes = sorted({max(2, round(units * step)) for step in _STEPS} | {units})
     alone = None
     if design.correlation and design.judged_only:
         people = replace(design, correlation=0.0, judged_only=0.0)
-        alone = _effort(_units(wanted, components, people, level), wanted, components, people)
+        alone = _effort(_units(goal, components, people, level), goal, components, people)
     return StudyPlan(
-        _effort(units, wanted, components, design),
-        [_effort(size, wanted, components, design) for size in sizes],
+        _effort(units, goal, components, design),
+        [_effort(size, goal, components, design) for size in sizes],
         alone,
     )
 
 
-def _level(wanted: Wanted, design: Design) -> float:
-    if not 0 < wanted.level < 1:
-        raise ValueError(f"level={wanted.level:g} must lie between 0 and 1, such as 0.95.")
-    return 1 - (1 - wanted.level) / math.comb(design.systems, 2)
+def _level(goal: Goal, design: Design) -> float:
+    if not 0 < goal.level < 1:
+        raise ValueError(f"level={goal.level:g} must lie between 0 and 1, such as 0.95.")
+    return 1 - (1 - goal.level) / math.comb(design.systems, 2)
 
 
-def _units(wanted: Wanted, components: Components, design: Design, level: float) -> int:
-    return units_needed(wanted.difference, components, design, power=wanted.power, level=level)
+def _units(goal: Goal, components: Components, design: Design, level: float) -> int:
+    return units_needed(goal.difference, components, design, power=goal.power, level=level)
 
 
-def _effort(units: int, wanted: Wanted, components: Components, design: Design) -> Effort:
+def _effort(units: int, goal: Goal, components: Components, design: Design) -> Effort:
     """Effort of a study of this size; whole workers, so the last may have less to do."""
-    level = _level(wanted, design)
-    smallest = smallest_difference(
-        units, components, design, most=wanted.most, power=wanted.power, level=level
-    )
+    level = _level(goal, design)
+    smallest = smallest_difference(units, components, design, most=goal.most, power=goal.power, level=level)
     labels = units * design.per_context * design.groups
-    hours = labels * wanted.minutes / 60
+    hours = labels * goal.minutes / 60
     return Effort(
         units,
         labels,
         design.workers(units),
         hours,
-        hours * wanted.pay,
-        power_at(units, wanted.difference, components, design, level=level),
+        hours * goal.pay,
+        power_at(units, goal.difference, components, design, level=level),
         None if isinstance(smallest, Undefined) else smallest,
     )

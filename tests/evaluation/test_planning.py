@@ -13,7 +13,7 @@ from evaluation.__main__ import main
 from evaluation.statistics.inference import samples
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.planning import Allocation, Components, Design, expected_error, units_needed
-from evaluation.statistics.study_plans import Wanted, study_plan
+from evaluation.statistics.study_plans import Goal, study_plan
 from evaluation.statistics.variance_components import components
 
 DESIGNS = {each.name: each for each in designs()}
@@ -111,7 +111,7 @@ def test_one_conversation_for_each_worker_leaves_all_variance_in_the_rest():
 
 def test_a_judge_saves_the_share_that_its_correlation_explains():
     alone = Components.from_shares(20.0)
-    plan = study_plan(Wanted(3.0, minutes=6, pay=10), alone, Design(correlation=0.8, judged_only=9))
+    plan = study_plan(Goal(3.0, minutes=6, pay=10), alone, Design(correlation=0.8, judged_only=9))
 
     assert plan.alone is not None
     assert plan.needed.units / plan.alone.units == pytest.approx(1 - 0.64 * 0.9, abs=0.01)

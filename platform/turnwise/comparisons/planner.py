@@ -12,7 +12,7 @@ from evaluation.questions import bounds
 from evaluation.statistics.inference import samples
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.planning import Allocation, Components, Design
-from evaluation.statistics.study_plans import StudyPlan, Wanted, study_plan
+from evaluation.statistics.study_plans import Goal, StudyPlan, study_plan
 from evaluation.statistics.variance_components import components
 from turnwise.accounts.models import User
 from turnwise.comparisons.scores import LabelSelection, TooMuchError, conversations
@@ -217,7 +217,7 @@ class PlannerForm(forms.Form):
             self.variances, most = self._variances()
             _check_difference(values["difference"], most)
             self.plan = study_plan(
-                Wanted(
+                Goal(
                     values["difference"],
                     most,
                     values["power"] / 100,

@@ -212,17 +212,17 @@ def participant_picture_of(picture: PictureInfo, participation_id: int) -> dict[
     """A picture as a participant's page gets it; its address is empty once it is erased."""
     key = picture["id"]
     address = address_for(key, participation_id) if key else ""
-    return _shown(picture, address)
+    return _picture_frame(picture, address)
 
 
 def staff_picture_of(picture: PictureInfo, public_id: UUID) -> dict[str, Any]:
     """A picture as a page of the team gets it; its address is empty once it is erased."""
     key = picture["id"]
     address = reverse("dialogues:staff_picture", args=[public_id, key]) if key else ""
-    return _shown(picture, address)
+    return _picture_frame(picture, address)
 
 
-def _shown(picture: PictureInfo, address: str) -> dict[str, Any]:
+def _picture_frame(picture: PictureInfo, address: str) -> dict[str, Any]:
     return {
         "address": address,
         "width": picture["width"],

@@ -1,7 +1,6 @@
 """Create, store and delete rehearsals. A rehearsal is a copy of its study with its own data."""
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from turnwise.bots.models import Bot
 from turnwise.crowd.models import Participation, Worker
@@ -11,7 +10,7 @@ from turnwise.rehearsals.findings import Outcome
 from turnwise.rehearsals.models import Rehearsal
 from turnwise.rehearsals.rehearsed_task import FEWEST_WORKERS, RehearsedTask, UnrehearsableError
 from turnwise.responses.models import ResponseRun
-from turnwise.studies.models import Study, StudyBot
+from turnwise.studies.models import Study
 from turnwise.studies.services import fields_of_copy, save_study, set_state
 from turnwise.studies.tasks import task_of
 from turnwise.trash.soft_delete import SoftDeleter
@@ -40,11 +39,6 @@ def make_rehearsal(study: Study, workers: int) -> Study:
         )
     copy = task.copied(study, workers)
     return set_state(copy.pk, Study.State.OPEN)
-
-
-def bots_of(study: Study) -> QuerySet[StudyBot]:
-    """Active bots with a target, which workers of the study talk with."""
-    return study.study_bots.filter(bot__active=True, target__gt=0).select_related("bot")
 
 
 def copy_study(study: Study, targets: dict[Bot, int]) -> Study:

@@ -15,10 +15,10 @@ from turnwise.rehearsals import run
 from turnwise.rehearsals import tasks as jobs
 from turnwise.rehearsals.models import Attempt
 from turnwise.rehearsals.rehearsed_task import RehearsedTask
-from turnwise.rehearsals.services import bots_of, delete_rehearsal, enough_workers
+from turnwise.rehearsals.services import delete_rehearsal, enough_workers
 from turnwise.reports.report_kinds import TaskWithReport
 from turnwise.studies.models import Study
-from turnwise.studies.queries import studies_of
+from turnwise.studies.queries import active_bots_of, studies_of
 from turnwise.studies.tasks import task_of
 from turnwise.trash.views import offer_undo
 
@@ -45,7 +45,7 @@ def rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
         "workers": (workers := enough_workers(study)),
         "enough": task.enough % {"n": workers},
         "most": run.MOST_WORKERS,
-        "bots_answer": bots_of(study).exists(),
+        "bots_answer": active_bots_of(study).exists(),
     }
     return render(request, "rehearsals/rehearsal.html", context)
 

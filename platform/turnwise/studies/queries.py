@@ -166,6 +166,11 @@ def union_of_tasks(
     return each[0].union(*each[1:], all=True) if each else ()
 
 
+def active_bots_of(study: Study) -> QuerySet[StudyBot]:
+    """Active bots with a target, which workers of the study talk with."""
+    return study.study_bots.filter(bot__active=True, target__gt=0).select_related("bot")
+
+
 def count_expression(rows: QuerySet[Any], study: str = "study") -> Coalesce:
     """Expression that counts these rows by the outer row's study; `study` is their path to it."""
     of_study = rows.filter(**{study: OuterRef("study")}).order_by().values(study)

@@ -99,7 +99,7 @@ def test_every_two_bots_meet_equally_often_and_the_report_and_files_have_all_vot
     study = make_arena(rex, ("ann", "bob", "cid"), each=3, target=6)
     for _ in range(3):
         vote_left(study)
-    assert battles.voted_battles(study) == battles.wanted_battles(study) == 9
+    assert battles.voted_battles(study) == battles.target_battles(study) == 9
     assert counts_of([study]) == {study.pk: (9, 9)}
     assert task_of(study).is_full(study, study.created_at)
     pairs = Battle.objects.values_list("left__seats__bot__name", "right__seats__bot__name")

@@ -325,6 +325,21 @@ def practice_first(participation: Participation) -> HttpResponse | None:
     return redirect(first, participation.study.code) if first else None
 
 
+def begin_work(
+    request: HttpRequest, study: Study, begin: Callable[[Participation], HttpResponse]
+) -> HttpResponse:
+    """Begin the work of a study with `begin`, or redirect to the step that is due before it.
+
+    Raises:
+        EntryRefusedError: the address is that of another task, or this browser takes no part in the study.
+    """
+    assert request.resolver_match
+    if work_of(study).begin != request.resolver_match.view_name:
+        raise refusals.unknown_study()
+    participation = current_participation(request, study)
+    return practice_first(participation) or begin(participation)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @worker_page
 def practise(request: HttpRequest, study: Study) -> HttpResponse:

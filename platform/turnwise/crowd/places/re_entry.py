@@ -5,6 +5,7 @@ from collections.abc import Collection
 from turnwise.crowd import refusals
 from turnwise.crowd.models import PAID, Assignment, Participation
 from turnwise.studies.models import ReEntry, Study, StudyBot
+from turnwise.studies.queries import active_bots_of
 
 
 def newest_participation(participation: Participation) -> Participation:
@@ -34,8 +35,7 @@ def refuse_re_entry(newest: Participation) -> None:
     if newest.excluded_at or (study.re_entry == ReEntry.UP_TO and newest.number >= study.re_entry_most):
         raise refusals.took_part_often()
     if study.re_entry == ReEntry.PER_BOT:
-        bots = study.study_bots.select_related("bot").filter(bot__active=True, target__gt=0)
-        bots_not_met(newest, [each for each in bots if not each.bot.is_outside])
+        bots_not_met(newest, [each for each in active_bots_of(study) if not each.bot.is_outside])
 
 
 def bots_not_met(participation: Participation, bots: Collection[StudyBot]) -> list[StudyBot]:

@@ -36,6 +36,7 @@ from turnwise.dialogues.seat_context import SeatContext
 from turnwise.judging.models import Batch
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study, StudyBot
+from turnwise.studies.queries import active_bots_of
 
 _random = random.SystemRandom()
 
@@ -71,7 +72,7 @@ class OpenBattle:
     seats: tuple[SeatContext, SeatContext]
 
 
-def wanted_battles(study: Study) -> int:
+def target_battles(study: Study) -> int:
     """Number of battles that the study asks for: each counts as a conversation with both of its bots."""
     total: int = study.study_bots.aggregate(total=Sum("target"))["total"] or 0
     return total // 2
@@ -87,7 +88,7 @@ def battles_left(study: Study, now: datetime) -> int:
     """Number of battles that neither have a vote nor are promised to workers who take part."""
     counted = current_phase_assignments(Study.objects.filter(pk=study.pk)).filter(holding(now))
     promised = Batch.objects.filter(assignment__in=counted).aggregate(n=Sum(F("size") - F("done")))["n"] or 0
-    return max(0, wanted_battles(study) - voted_battles(study) - promised)
+    return max(0, target_battles(study) - voted_battles(study) - promised)
 
 
 @transaction.atomic
@@ -121,8 +122,7 @@ def begin(participation_id: int, *, now: datetime | None = None) -> Assignment:
 
 def bots_in(study: Study) -> list[StudyBot]:
     """Bots that can meet others: active ones with a target, for which no person answers."""
-    rows = study.study_bots.filter(target__gt=0, bot__active=True).select_related("bot").order_by("pk")
-    return [row for row in rows if not row.bot.is_operated]
+    return [row for row in active_bots_of(study).order_by("pk") if not row.bot.is_operated]
 
 
 def find_context(code: str, worker_id: int) -> ArenaContext:

@@ -11,10 +11,9 @@ from typing_extensions import override
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.judging.models import JudgingPlan
-from turnwise.studies.asks import AskSpec
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm
 from turnwise.studies.models import Speaker, Study
-from turnwise.tasks.conversation.talk_task import BotsOfStudy
+from turnwise.tasks.conversation.talk_task import BotsPage
 from turnwise.tasks.pairs.forms import PairsAskForms
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
 
@@ -77,22 +76,13 @@ class ArenaPlanForm(PlanForm[JudgingPlan]):
             self.initial["batch_size"] = USUAL_BATTLES
 
 
-class ArenaPage(PlanPage[JudgingPlan]):
+class ArenaPage(PlanPage[JudgingPlan], BotsPage):
     """Forms of the study, its bots, the comparisons of each worker, and the asks."""
 
     template = "tasks/arena/form.html"
     study_form = ArenaForm
     plan_form_class = ArenaPlanForm
-
-    @override
-    def __init__(self, user: User, study: Study, data: Any = None) -> None:
-        super().__init__(user, study, data)
-        self.bots = BotsOfStudy(user, study if study.pk else None, data)
-        self.ask_forms = PairsAskForms(user, study, data)
-
-    @override
-    def is_valid(self) -> bool:
-        return all([super().is_valid(), self.bots.is_valid(), self.ask_forms.is_valid()])
+    ask_forms_class = PairsAskForms
 
     @override
     def study(self) -> Study:
@@ -106,18 +96,6 @@ class ArenaPage(PlanPage[JudgingPlan]):
         plan = self.plan_form.save(commit=False)
         plan.raters_per_item = 1
         return plan
-
-    @override
-    def targets(self) -> Mapping[Bot, int]:
-        return self.bots.targets()
-
-    @override
-    def asks(self) -> Sequence[AskSpec]:
-        return self.ask_forms.ask_specs
-
-    @override
-    def template_context(self) -> dict[str, Any]:
-        return super().template_context() | {"bots": self.bots, "ask_forms": self.ask_forms}
 
 
 def why_unfit(bots: Sequence[Bot]) -> str:

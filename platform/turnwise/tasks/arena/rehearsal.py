@@ -24,10 +24,11 @@ from turnwise.rehearsals.rehearsed_task import (
     WorkerProfile,
     worker_profiles,
 )
-from turnwise.rehearsals.services import bots_of, copy_study
+from turnwise.rehearsals.services import copy_study
 from turnwise.rehearsals.simulated_worker import Conversation
 from turnwise.rehearsals.simulation import SimulatedWorker, Work
 from turnwise.studies.models import Study
+from turnwise.studies.queries import active_bots_of
 from turnwise.tasks.conversation.rehearsal import SENTENCES
 from turnwise.tasks.pairs.rehearsal import PairPlan
 
@@ -112,7 +113,7 @@ async def _until(tab: Conversation, holds: Callable[[dict[str, Any]], Any]) -> d
 
 def enough_workers(study: Study) -> int:
     """Number of workers who give every two bots enough votes."""
-    bots, plan = bots_of(study).count(), JudgingPlan.objects.filter(study=study).first()
+    bots, plan = active_bots_of(study).count(), JudgingPlan.objects.filter(study=study).first()
     if plan is None or bots < 2:
         return FEWEST_WORKERS
     battles = BATTLES_OF_A_PAIR * bots * (bots - 1) // 2
@@ -125,7 +126,7 @@ def copy_with_bots(study: Study, workers: int) -> Study:
     Raises:
         UnrehearsableError: the study has fewer than two active bots, or no plan.
     """
-    rows, plan = list(bots_of(study)), JudgingPlan.objects.filter(study=study).first()
+    rows, plan = list(active_bots_of(study)), JudgingPlan.objects.filter(study=study).first()
     if len(rows) < 2 or plan is None:
         raise UnrehearsableError(f"“{study.title}” needs two active bots with a target. Choose them first.")
     size = max(FEWEST_BATTLES, plan.batch_size)
@@ -161,4 +162,4 @@ def voters(rehearsal: Study, server: str, workers: int) -> Crowd:
 
 
 def _titles(study: Study) -> list[str]:
-    return [row.bot.title for row in bots_of(study)]
+    return [row.bot.title for row in active_bots_of(study)]

@@ -30,10 +30,10 @@ from turnwise.reports.report_kinds import Computation, ReportedTask
 from turnwise.studies.asks import About, AskSpec, By
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.outlook import Conclusion, PlannedStudy, Unit, parse_count
-from turnwise.studies.queries import count_expression
+from turnwise.studies.queries import active_bots_of, count_expression
 from turnwise.studies.tasks import Plan, Rows, Share, copied_row, register
 from turnwise.tasks.arena import rehearsal
-from turnwise.tasks.arena.battles import battles_left, voted_battles, wanted_battles
+from turnwise.tasks.arena.battles import battles_left, target_battles, voted_battles
 from turnwise.tasks.arena.forms import ArenaPage, why_unfit
 from turnwise.tasks.arena.preview import ArenaPreviewed
 from turnwise.tasks.judging.results import judged_pairs
@@ -83,8 +83,7 @@ class Arena(WorkerTask, ReportedTask, RehearsedTask):
 
     @override
     def bots_to_try(self, study: Study) -> list[Bot]:
-        wanted = study.study_bots.filter(target__gt=0, bot__active=True).select_related("bot").order_by("pk")
-        return [each.bot for each in wanted]
+        return [each.bot for each in active_bots_of(study).order_by("pk")]
 
     @override
     def why_not_open(self, study: Study) -> str:
@@ -136,7 +135,7 @@ class Arena(WorkerTask, ReportedTask, RehearsedTask):
         finished = Count("bot__seats", filter=held[0] & held[1], distinct=True)
         return {
             "voted": voted_battles(study),
-            "wanted": wanted_battles(study),
+            "wanted": target_battles(study),
             "bots": bots.annotate(finished=finished, open=F("target") * 0),
         }
 

@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from typing_extensions import override
 
-from turnwise.crowd import refusals
 from turnwise.crowd.entry.sessions import Session
-from turnwise.crowd.entry.worker_views import current_participation, page_of, practice_first, worker_page
+from turnwise.crowd.entry.worker_views import begin_work, current_participation, page_of, worker_page
 from turnwise.crowd.languages import language_of_questions
+from turnwise.crowd.models import Participation
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.judging.asks import questions_by_ask_number
 from turnwise.labels.services import Timing
@@ -28,13 +28,11 @@ from turnwise.tasks.arena.task import Arena
 @require_POST
 @worker_page
 def start(request: HttpRequest, study: Study) -> HttpResponse:
-    if study.task != Arena.key:
-        raise refusals.unknown_study()
-    participation = current_participation(request, study)
-    if first := practice_first(participation):
-        return first
-    battles.begin(participation.pk)
-    return redirect(Arena.go_on, code=study.code)
+    def begin(participation: Participation) -> HttpResponse:
+        battles.begin(participation.pk)
+        return redirect(Arena.go_on, code=study.code)
+
+    return begin_work(request, study, begin)
 
 
 @require_safe

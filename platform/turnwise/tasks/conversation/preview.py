@@ -196,7 +196,7 @@ class TalkPreviewed(WorkPreview):
         found = await sync_to_async(preview_pictures.held)(key, self.study.pk)
         if found is None:
             raise pictures.unknown_picture()
-        shown = preview_pictures.shown(key, self.study.pk, found)
+        shown = preview_pictures.picture_frame(key, self.study.pk, found)
         return key, shown | {"description": pictures.checked_description(frame.get("description"))}
 
     async def retry(self, frame: Frame) -> AsyncIterator[Frame]:

@@ -53,7 +53,7 @@ def context_pictures(keys: dict[int, str], study_id: int) -> dict[int, Picture]:
     return {at: Picture(each.media_type, each.content) for at, each in found.items() if each}
 
 
-def shown(key: str, study_id: int, encoded: EncodedPicture) -> dict[str, Any]:
+def picture_frame(key: str, study_id: int, encoded: EncodedPicture) -> dict[str, Any]:
     """A picture as the page of the preview gets it."""
     address = reverse("conversation:preview_picture", args=[study_id, key])
     return {"address": address, "width": encoded.width, "height": encoded.height}
@@ -72,7 +72,7 @@ def upload(request: HttpRequest, pk: int) -> HttpResponse:
         except PictureRefusedError as error:
             return JsonResponse({"reason": error.reason, "say": error.say}, status=422)
     key = hold(request.user.pk, study.pk, encoded)
-    return JsonResponse({"key": key, **shown(key, study.pk, encoded)})
+    return JsonResponse({"key": key, **picture_frame(key, study.pk, encoded)})
 
 
 def _encoded(request: HttpRequest, study: Study) -> EncodedPicture:

@@ -13,12 +13,12 @@ from turnwise.dialogues.models import Seat as DialogueSeat
 from turnwise.questions.question_sets import question_set
 from turnwise.rehearsals.injected_effects import Kind, Plan
 from turnwise.rehearsals.rehearsed_task import Crowd, UnrehearsableError, WorkerProfile, worker_profiles
-from turnwise.rehearsals.services import bots_of
 from turnwise.rehearsals.simulated_worker import Conversation
 from turnwise.rehearsals.simulation import SimulatedWorker, Work, end_conversation
 from turnwise.reports.answers import bot_names
 from turnwise.studies.asks import About
 from turnwise.studies.models import Study
+from turnwise.studies.queries import active_bots_of
 
 # Messages of the workers. Their labels are decided beforehand, so the bots' replies do not matter.
 SENTENCES = (
@@ -158,7 +158,7 @@ async def _choose_reply(conversation: Conversation, position: int, *, is_back: b
 
 def targets(study: Study, workers: int) -> dict[Bot, int]:
     """Target of conversations for each bot, in the study's proportions."""
-    bots = bots_of(study)
+    bots = active_bots_of(study)
     if not bots:
         raise UnrehearsableError(f"“{study.title}” has no active bot with a target. Choose one first.")
     all_wanted = sum(each.target for each in bots)

@@ -85,20 +85,16 @@ class ConversationForm(StudyForm):
         return cleaned
 
 
-class ConversationPage(StudyPage):
+class BotsPage(StudyPage):
     """Forms of the study, its bots, and its asks."""
 
-    template = "tasks/conversation/form.html"
-    study_form: ClassVar[type[StudyForm]] = ConversationForm
+    ask_forms_class: ClassVar[type[AskForms]] = AskForms
 
     @override
     def __init__(self, user: User, study: Study, data: Any = None) -> None:
         super().__init__(user, study, data)
-        knowledge: Any = self.form.fields["knowledge"]
-        knowledge.queryset = versions_of(user) | BaseVersion.objects.filter(pk=study.knowledge_id or 0)
-        knowledge.empty_label = _("None")
         self.bots = BotsOfStudy(user, study if study.pk else None, data)
-        self.ask_forms = AskForms(user, study, data)
+        self.ask_forms = self.ask_forms_class(user, study, data)
 
     @override
     def is_valid(self) -> bool:
@@ -115,6 +111,20 @@ class ConversationPage(StudyPage):
     @override
     def template_context(self) -> dict[str, Any]:
         return super().template_context() | {"bots": self.bots, "ask_forms": self.ask_forms}
+
+
+class ConversationPage(BotsPage):
+    """Forms of a study in which people talk, perhaps about knowledge."""
+
+    template = "tasks/conversation/form.html"
+    study_form: ClassVar[type[StudyForm]] = ConversationForm
+
+    @override
+    def __init__(self, user: User, study: Study, data: Any = None) -> None:
+        super().__init__(user, study, data)
+        knowledge: Any = self.form.fields["knowledge"]
+        knowledge.queryset = versions_of(user) | BaseVersion.objects.filter(pk=study.knowledge_id or 0)
+        knowledge.empty_label = _("None")
 
 
 class TargetForm(forms.Form):

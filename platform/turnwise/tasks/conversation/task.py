@@ -17,10 +17,10 @@ from turnwise.dialogues import reading_material
 from turnwise.dialogues.queries import outside_dialogue_counts
 from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
-from turnwise.rehearsals.services import bots_of, copy_study
+from turnwise.rehearsals.services import copy_study
 from turnwise.studies.models import ReEntry, ReplyDisplay, Speaker, Study
 from turnwise.studies.outlook import PlannedStudy, planned_conversations
-from turnwise.studies.queries import with_bots
+from turnwise.studies.queries import active_bots_of, with_bots
 from turnwise.studies.tasks import Rows, register
 from turnwise.tasks.conversation import rehearsal
 from turnwise.tasks.conversation.preview import TalkPreviewed
@@ -59,8 +59,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
 
     @override
     def why_not_open(self, study: Study) -> str:
-        bots = study.study_bots.filter(target__gt=0, bot__active=True)
-        if wanted := sum(bots.values_list("target", flat=True)):
+        if wanted := sum(active_bots_of(study).values_list("target", flat=True)):
             return reading_material.article_shortage(study, wanted)
         return "Choose at least one active bot with a target above zero, then open the study."
 
@@ -72,8 +71,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
 
     @override
     def bots_to_try(self, study: Study) -> list[Bot]:
-        wanted = study.study_bots.filter(target__gt=0, bot__active=True).select_related("bot")
-        return [each.bot for each in wanted]
+        return [each.bot for each in active_bots_of(study)]
 
     @override
     def is_blind(self, study: Study) -> bool:
@@ -122,7 +120,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
 
     @override
     def enough_workers(self, study: Study) -> int:
-        return max(super().enough_workers(study), ENOUGH_FOR_A_BOT * bots_of(study).count())
+        return max(super().enough_workers(study), ENOUGH_FOR_A_BOT * active_bots_of(study).count())
 
     @override
     def copied(self, study: Study, workers: int) -> Study:

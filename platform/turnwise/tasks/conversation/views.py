@@ -4,27 +4,24 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from turnwise.crowd import refusals
-from turnwise.crowd.entry.worker_views import current_participation, page_of, practice_first, worker_page
-from turnwise.crowd.models import Assignment
+from turnwise.crowd.entry.worker_views import begin_work, current_participation, page_of, worker_page
+from turnwise.crowd.models import Assignment, Participation
 from turnwise.crowd.places.assignment import assign
 from turnwise.dialogues import services
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.reading_material import ArticlesUsedUpError
 from turnwise.studies.models import Study
 from turnwise.tasks.conversation.page import PartnerDescription, chat_page
-from turnwise.tasks.conversation.task import Conversation
 
 
 @require_POST
 @worker_page
 def start(request: HttpRequest, study: Study) -> HttpResponse:
-    if study.task != Conversation.key:
-        raise refusals.unknown_study()
-    participation = current_participation(request, study)
-    if first := practice_first(participation):
-        return first
-    _begun(assign(participation.pk))
-    return redirect("conversation:chat", code=study.code)
+    def begin(participation: Participation) -> HttpResponse:
+        _begun(assign(participation.pk))
+        return redirect("conversation:chat", code=study.code)
+
+    return begin_work(request, study, begin)
 
 
 @require_safe

@@ -5,9 +5,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import override
 from django.views.decorators.http import require_POST, require_safe
 
-from turnwise.crowd import refusals
-from turnwise.crowd.entry.worker_views import current_participation, page_of, practice_first, worker_page
+from turnwise.crowd.entry.worker_views import begin_work, current_participation, page_of, worker_page
 from turnwise.crowd.languages import ENGLISH, catalog_of
+from turnwise.crowd.models import Participation
 from turnwise.crowd.worker_task import work_of
 from turnwise.judging.asks import questions_by_ask_number
 from turnwise.judging.models import Batch
@@ -22,25 +22,24 @@ from turnwise.tasks.judging.task import Judging
 @require_POST
 @worker_page
 def start(request: HttpRequest, study: Study) -> HttpResponse:
-    return begin_batch(request, study, Judging.key)
+    return begin_batch(request, study)
 
 
-def begin_batch(request: HttpRequest, study: Study, task: str) -> HttpResponse:
+def begin_batch(request: HttpRequest, study: Study) -> HttpResponse:
     """Begin a batch; in a study with several languages, ask which one the worker reads."""
-    if study.task != task:
-        raise refusals.unknown_study()
-    participation = current_participation(request, study)
-    if first := practice_first(participation):
-        return first
-    language = study.languages[0] if len(study.languages) == 1 else request.POST.get("language", "")
-    if language not in study.languages:
-        names = [(code, language_name(code, in_itself=True)) for code in study.languages]
-        context = {"study": study, "languages": names, "begin": request.path}
-        return render(request, "tasks/judging/language.html", context)
-    if training.is_due(participation):
-        return redirect("judging_task:practise", code=study.code)
-    judging.begin(participation, language=language)
-    return redirect(work_of(study).go_on, code=study.code)
+
+    def begin(participation: Participation) -> HttpResponse:
+        language = study.languages[0] if len(study.languages) == 1 else request.POST.get("language", "")
+        if language not in study.languages:
+            names = [(code, language_name(code, in_itself=True)) for code in study.languages]
+            context = {"study": study, "languages": names, "begin": request.path}
+            return render(request, "tasks/judging/language.html", context)
+        if training.is_due(participation):
+            return redirect("judging_task:practise", code=study.code)
+        judging.begin(participation, language=language)
+        return redirect(work_of(study).go_on, code=study.code)
+
+    return begin_work(request, study, begin)
 
 
 @require_safe

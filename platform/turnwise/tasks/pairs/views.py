@@ -29,7 +29,7 @@ FORMS: Mapping[str, type[SourceForm]] = {
 @require_POST
 @worker_page
 def start(request: HttpRequest, study: Study) -> HttpResponse:
-    return begin_batch(request, study, Pairs.key)
+    return begin_batch(request, study)
 
 
 @require_safe

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from turnwise.crowd import refusals
 from turnwise.crowd.entry.sessions import Session
-from turnwise.crowd.entry.worker_views import current_participation, page_of, practice_first, worker_page
+from turnwise.crowd.entry.worker_views import begin_work, current_participation, page_of, worker_page
 from turnwise.crowd.models import Participation
 from turnwise.crowd.places.assignment import admit
 from turnwise.crowd.running.lobby_queue import ASK_SECONDS
@@ -26,21 +26,18 @@ from turnwise.tasks.two_people import pairing, queries
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 from turnwise.tasks.two_people.page import describe_partner
 from turnwise.tasks.two_people.pairing import Lobby, WaitState
-from turnwise.tasks.two_people.task import TwoPeople
 
 
 @require_POST
 @worker_page
 def start(request: HttpRequest, study: Study) -> HttpResponse:
-    if study.task != TwoPeople.key:
-        raise refusals.unknown_study()
-    participation = current_participation(request, study)
-    if first := practice_first(participation):
-        return first
-    if not hasattr(participation, "assignment") and queries.is_full(study, now=timezone.now()):
-        raise refusals.full(may_become_free=True)
-    admit(participation.pk)
-    return redirect("two_people:talk", code=study.code)
+    def begin(participation: Participation) -> HttpResponse:
+        if not hasattr(participation, "assignment") and queries.is_full(study, now=timezone.now()):
+            raise refusals.full(may_become_free=True)
+        admit(participation.pk)
+        return redirect("two_people:talk", code=study.code)
+
+    return begin_work(request, study, begin)
 
 
 @require_safe

@@ -18,7 +18,6 @@ from turnwise.questions.question_sets import question_set
 from turnwise.rehearsals.injected_effects import Kind, Plan
 from turnwise.rehearsals.page_visitor import Visitor
 from turnwise.rehearsals.rehearsed_task import Crowd, UnrehearsableError, WorkerProfile, worker_profiles
-from turnwise.rehearsals.services import bots_of
 from turnwise.rehearsals.services import copy_study as copied_study
 from turnwise.rehearsals.simulated_answers import PROFANE_TEXT, REPEATED_TEXT, copied_text, message_text
 from turnwise.rehearsals.simulated_worker import Conversation
@@ -26,6 +25,7 @@ from turnwise.rehearsals.simulation import SimulatedWorker, Work, end_conversati
 from turnwise.reports.answers import bot_names
 from turnwise.studies.asks import About
 from turnwise.studies.models import Study
+from turnwise.studies.queries import active_bots_of
 from turnwise.tasks.conversation.rehearsal import Chatter
 from turnwise.tasks.two_people import rehearsal_findings
 from turnwise.tasks.two_people.models import TwoPeoplePlan
@@ -190,7 +190,9 @@ def copy_with_places(study: Study, workers: int) -> Study:
                 f"The knowledge base has articles for {places} conversations, {MOST_USES} about each. Use "
                 f"--workers {2 * places} or fewer, or a base with more articles."
             )
-    bots = {each.bot: workers for each in bots_of(study)} if plan.alone == TwoPeoplePlan.Alone.BOT else {}
+    bots = (
+        {each.bot: workers for each in active_bots_of(study)} if plan.alone == TwoPeoplePlan.Alone.BOT else {}
+    )
     copy = copied_study(study, bots)
     TwoPeoplePlan.objects.create(
         study=copy, conversations=pairs, wait_minutes=WAIT_MINUTES, alone=plan.alone, disclosed=plan.disclosed

@@ -18,6 +18,7 @@ from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm
 from turnwise.studies.models import Speaker, Study
 from turnwise.studies.outlook import PlannedStudy, parse_count, planned_conversations
+from turnwise.studies.queries import active_bots_of
 from turnwise.studies.tasks import Plan, Rows, copied_row, register
 from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask, pictures_line
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
@@ -116,8 +117,7 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
         plan = queries.plan_of(study)
         if plan is None:
             return gettext("Say how many conversations are wanted, then open the study.")
-        wanted = study.study_bots.filter(target__gt=0, bot__active=True)
-        if plan.alone == TwoPeoplePlan.Alone.BOT and not wanted.exists():
+        if plan.alone == TwoPeoplePlan.Alone.BOT and not active_bots_of(study).exists():
             return gettext(
                 "Choose at least one active bot with a target above zero, for people whom nobody joins; or "
                 "let those people leave."

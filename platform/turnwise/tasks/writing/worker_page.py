@@ -9,9 +9,9 @@ from django.views.decorators.http import require_POST, require_safe
 from typing_extensions import override
 
 from evaluation.texts.lengths import MAX_MESSAGE_CHARS
-from turnwise.crowd import refusals
 from turnwise.crowd.entry.sessions import Session
-from turnwise.crowd.entry.worker_views import current_participation, page_of, practice_first, worker_page
+from turnwise.crowd.entry.worker_views import begin_work, current_participation, page_of, worker_page
+from turnwise.crowd.models import Participation
 from turnwise.crowd.worker_socket import Handler, WorkerSocket
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, field
@@ -24,13 +24,11 @@ from turnwise.tasks.writing.task import Writing
 @require_POST
 @worker_page
 def start(request: HttpRequest, study: Study) -> HttpResponse:
-    if study.task != Writing.key:
-        raise refusals.unknown_study()
-    participation = current_participation(request, study)
-    if first := practice_first(participation):
-        return first
-    writing.begin(participation.pk)
-    return redirect(Writing.go_on, code=study.code)
+    def begin(participation: Participation) -> HttpResponse:
+        writing.begin(participation.pk)
+        return redirect(Writing.go_on, code=study.code)
+
+    return begin_work(request, study, begin)
 
 
 @require_safe
