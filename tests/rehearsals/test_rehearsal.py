@@ -94,7 +94,12 @@ def test_a_bot_that_fails_ends_conversations_and_not_the_rehearsal(make_study: M
 def test_workers_can_follow_any_protocol(make_study: MakeStudy) -> None:
     protocols: dict[str, dict[str, object]] = {
         "greeted": {"opening_speaker": "human", "opening_text": "Hello", "min_turns": 5},
-        "late": {"opening_speaker": "human", "opening_text": "", "moment": Moment.BEFORE_FINISH},
+        "late, with pictures": {
+            "opening_speaker": "human",
+            "opening_text": "",
+            "moment": Moment.BEFORE_FINISH,
+            "takes_pictures": True,
+        },
         "human-likeness": {"question_set": "human-likeness", "blind": False},
     }
     with served() as server:  # one for all: most of such a small rehearsal is the start of its server
@@ -108,6 +113,14 @@ def test_workers_can_follow_any_protocol(make_study: MakeStudy) -> None:
             assert (course["finished"], course["under_way"], course["bot_failed"]) == (2, 0, 0), name
             # the second worker says one thing more than the protocol wants
             assert result["bots"][0]["labels"] == 2 * ((study.min_turns + 1) // 2) + 1, name
+            told = [finding["words"] for finding in study.rehearsal.outcome.findings]
+            pictures = [words for words in told if words.startswith("Pictures")]
+            if study.takes_pictures:
+                assert pictures == [
+                    "Pictures: the workers sent 1 with their messages, and the conversations show 1, as many."
+                ]
+            else:
+                assert pictures == []
 
 
 @pytest.mark.usefixtures("_same_database")

@@ -5,13 +5,17 @@ import re
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from http.client import HTTPException
 from http.cookiejar import CookieJar
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode, urljoin
+from uuid import uuid4
 
+from django.conf import settings
 from typing_extensions import override
 
 TIMEOUT = 60.0
@@ -156,8 +160,28 @@ class Visitor:
         """Download a file of JSON Lines."""
         return [json.loads(line) for line in self.get(path).text.splitlines()]
 
-    def _open(self, address: str, body: bytes | None) -> Page:
-        request = urllib.request.Request(address, body, {"Origin": self.server.rstrip("/")})
+    def upload(self, path: str, field: str, content: bytes, *, name: str) -> dict[str, Any]:
+        """Send a file as the scripts of pages do, and return the JSON of the answer.
+
+        Raises:
+            PageError: the server refuses the file.
+        """
+        boundary = uuid4().hex
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"; filename="{name}"\r\n\r\n'
+        token = next(cookie.value for cookie in self.cookies if cookie.name == settings.CSRF_COOKIE_NAME)
+        headers = {
+            "Content-Type": f"multipart/form-data; boundary={boundary}",
+            "X-CSRFToken": token or "",
+        }
+        body = head.encode() + content + f"\r\n--{boundary}--\r\n".encode()
+        answer: dict[str, Any] = json.loads(self._open(urljoin(self.server, path), body, headers).text)
+        return answer
+
+    def _open(
+        self, address: str, body: bytes | None, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> Page:
+        origin = {"Origin": self.server.rstrip("/")}
+        request = urllib.request.Request(address, body, origin | dict(headers))
         began = time.monotonic()
         while True:
             waited = time.monotonic() - began
@@ -167,7 +191,7 @@ class Visitor:
                     return self.page
             except urllib.error.HTTPError as error:
                 if error.code == REPEATED:
-                    return self._open(urljoin(address, error.headers["Location"]), body)
+                    return self._open(urljoin(address, error.headers["Location"]), body, headers)
                 if waited > self._retry_seconds(error.code):
                     text = _gist(error.read().decode(errors="replace"))
                     raise PageError(f"{address} answers {error.code}: {text}", error.code) from None

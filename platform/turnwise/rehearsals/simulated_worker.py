@@ -149,6 +149,7 @@ class Conversation:
 
     def __init__(self, worker: Visitor, settings: dict[str, Any]) -> None:
         self.on_frame: Callable[[dict[str, Any]], None] = lambda frame: None
+        self._worker = worker
         self._open = partial(socket_of, worker, settings)
         self._socket: ClientConnection | None = None
         self._sent = 0
@@ -186,6 +187,10 @@ class Conversation:
         with suppress(*LOST):  # `_next` notices the loss and reconnects
             if self._socket:
                 await self._socket.send(json.dumps(frame))
+
+    async def upload(self, address: str, field: str, content: bytes, *, name: str) -> dict[str, Any]:
+        """Upload a file as the page does; returns the answer."""
+        return await asyncio.to_thread(self._worker.upload, address, field, content, name=name)
 
     async def receive(self, *kinds: str) -> dict[str, Any]:
         """Wait for the next frame of one of these kinds; of the others only `are_you_there` is answered.

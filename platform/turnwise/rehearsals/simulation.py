@@ -28,6 +28,7 @@ class Work:
         further_labels: the same for each further ask of the study, in its order.
         second_labels: answers by name of a thing that was judged a second time.
         texts: final texts by position or context.
+        pictures: number of pictures that they sent with messages.
         finished: they did all of their work.
         gave_up: they ended a conversation because the bot could not answer.
         was_left: they ended a conversation because the partner had left.
@@ -42,6 +43,7 @@ class Work:
     further_labels: list[dict[str, Answers]] = field(default_factory=list)
     second_labels: dict[str, Answers] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    pictures: int = 0
     finished: bool = False
     gave_up: bool = False
     was_left: bool = False

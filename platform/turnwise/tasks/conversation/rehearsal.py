@@ -1,7 +1,9 @@
 """Simulated workers who talk with the bots of a study and judge the replies."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
 from typing import Any
 from uuid import uuid4
 
@@ -9,8 +11,10 @@ from channels.db import database_sync_to_async
 from typing_extensions import override
 
 from turnwise.bots.models import Bot
+from turnwise.dialogues.models import MessagePicture
 from turnwise.dialogues.models import Seat as DialogueSeat
 from turnwise.questions.question_sets import question_set
+from turnwise.rehearsals.findings import Finding
 from turnwise.rehearsals.injected_effects import Kind, Plan
 from turnwise.rehearsals.rehearsed_task import Crowd, UnrehearsableError, WorkerProfile, worker_profiles
 from turnwise.rehearsals.simulated_worker import Conversation
@@ -34,6 +38,9 @@ SENTENCES = (
 
 ASKS_FOR_ANOTHER = 3
 """A worker asks for another reply to one in so many messages, where the study allows it."""
+
+SENDS_A_PICTURE = 4
+"""One worker in so many sends a picture with the first message, where the study takes pictures."""
 
 BotOf = Callable[[str], Awaitable[str]]
 """Reads the report's name of a dialogue's bot, which workers do not know; the argument is its public id."""
@@ -77,8 +84,7 @@ class Chatter(SimulatedWorker):
                 position: int | None = progress["unlabelled"][-1]
             else:
                 if progress["may_send"]:
-                    text = SENTENCES[(self.number + replies) % len(SENTENCES)]
-                    await writing.send(type="turn", key=str(uuid4()), text=text)
+                    await self._send_message(writing, replies, settings, done)
                 position = await _reply(writing, after=last)
             if position is None:
                 done.gave_up = True
@@ -91,6 +97,20 @@ class Chatter(SimulatedWorker):
                     if ask["about"] == about:
                         progress = await self.judge(judging, ask, judged, done)
         return self.kind is not Kind.LEAVING
+
+    async def _send_message(
+        self, writing: Conversation, replies: int, settings: dict[str, Any], done: Work
+    ) -> None:
+        """Send the message after so many replies, some workers' first one with a picture."""
+        text = SENTENCES[(self.number + replies) % len(SENTENCES)]
+        picture: dict[str, str] = {}
+        if not (replies or self.number % SENDS_A_PICTURE) and "pictures" in settings:
+            uploaded = await writing.upload(
+                settings["pictures"]["upload"], "picture", _picture(self.number), name="picture.png"
+            )
+            picture = {"picture": uploaded["key"], "description": f"Picture {self.number + 1}"}
+            done.pictures += 1
+        await writing.send(type="turn", key=str(uuid4()), text=text, **picture)
 
     async def judge(
         self,
@@ -119,6 +139,15 @@ class Chatter(SimulatedWorker):
         if self.kind is Kind.LEAVING:
             return max(1, least // 2)
         return min(most, least + (self.number + self.number // 2) % 2)  # 0 1 1 0: bots are assigned in turns
+
+
+def _picture(number: int) -> bytes:
+    """A small PNG picture, different for each worker."""
+    from PIL import Image  # no page needs it
+
+    file = BytesIO()
+    Image.new("RGB", (64, 48), (number % 256, number // 256 % 256, 128)).save(file, "PNG")
+    return file.getvalue()
 
 
 async def _reply(conversation: Conversation, *, after: int) -> int | None:
@@ -179,4 +208,26 @@ def chatting_crowd(rehearsal: Study, server: str, workers: int) -> Crowd:
     def worker(number: int, seat: WorkerProfile) -> SimulatedWorker:
         return Chatter(number, seat.kind, server, link, plans=plans, replies=replies, bot_of=bot_of)
 
-    return Crowd(plans[0], worker_profiles(workers, [""]), set(), worker, further_plans=plans[1:])
+    return Crowd(
+        plans[0],
+        worker_profiles(workers, [""]),
+        set(),
+        worker,
+        further_plans=plans[1:],
+        further_findings=partial(picture_findings, rehearsal) if rehearsal.takes_pictures else None,
+    )
+
+
+def picture_findings(rehearsal: Study, done: Sequence[Work], result: Mapping[str, Any]) -> list[Finding]:
+    """Compare the pictures that the workers sent with those of the conversations, which must be equal."""
+    del result
+    sent = sum(work.pictures for work in done)
+    stored = MessagePicture.objects.filter(picture__seat__dialogue__study=rehearsal).count()
+    verdict = "as many" if stored == sent else "NOT as many"
+    return [
+        Finding(
+            stored == sent,
+            f"Pictures: the workers sent {sent} with their messages, and the conversations show {stored}, "
+            f"{verdict}.",
+        )
+    ]
