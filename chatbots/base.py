@@ -284,6 +284,14 @@ class Bot(ABC):
         """True if the bot takes in pictures of turns with this configuration. Others get the texts alone."""
         return False
 
+    @classmethod
+    def reply_seconds(cls, configuration: BotConfiguration) -> float:
+        """Seconds that a reply may take by the bot's own settings; 0: it has no limit of its own.
+
+        Whoever hosts the bot grants it at least so long.
+        """
+        return 0.0
+
     @property
     def max_batch(self) -> int:
         """Largest number of contexts that `respond` takes at once, at least 1. Override it."""

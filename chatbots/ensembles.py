@@ -134,6 +134,14 @@ class EnsembleBot(ContinuousBot):
             REGISTRY.bot_class(each.adapter).sees_pictures(each.configuration) for each in configuration.bots
         )
 
+    @classmethod
+    def reply_seconds(cls, configuration: BotConfiguration) -> float:
+        """The longest limit of a member."""
+        assert isinstance(configuration, EnsembleConfiguration)
+        return max(
+            REGISTRY.bot_class(each.adapter).reply_seconds(each.configuration) for each in configuration.bots
+        )
+
     @property
     def max_batch(self) -> int:
         """Number of dialogues that are answered at the same time."""

@@ -129,6 +129,13 @@ class WrapperBot(Bot):
         inner = configuration.bot
         return REGISTRY.bot_class(inner.adapter).sees_pictures(inner.configuration)
 
+    @classmethod
+    def reply_seconds(cls, configuration: BotConfiguration) -> float:
+        """The inner bot's limit."""
+        assert isinstance(configuration, WrapperConfiguration)
+        inner = configuration.bot
+        return REGISTRY.bot_class(inner.adapter).reply_seconds(inner.configuration)
+
     @property
     def max_batch(self) -> int:
         """Batch size of the inner bot."""

@@ -203,6 +203,12 @@ class ServiceBot(ContinuousBot):
     Configuration: ClassVar[type[BotConfiguration]] = ServiceConfiguration
     configuration: ServiceConfiguration
 
+    @classmethod
+    def reply_seconds(cls, configuration: BotConfiguration) -> float:
+        """The time limit of an exchange."""
+        assert isinstance(configuration, ServiceConfiguration)
+        return configuration.timeout
+
     def __init__(self, configuration: ServiceConfiguration) -> None:
         """Prepare; sends nothing.
 

@@ -1,6 +1,7 @@
 """Bots in other processes: real ones, over the real Channels layer."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -26,6 +27,7 @@ from chatbots.hosting import requests
 from chatbots.hosting.health import State
 from chatbots.replies import ReplyOutcome
 from tests.bots.conftest import ROOT, StartHost
+from tests.chatbots.local_service import Sent, running
 from tests.conftest import PATIENCE, MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import client, presence, resident_bots
@@ -230,6 +232,25 @@ async def test_who_gives_it_longer_hears_a_slow_bot_of_another_process(
     assert (await client.reply(bot.pk, HELLO, deadline=30)).response.text == "Hello!"
 
 
+async def test_a_bot_with_a_longer_limit_of_its_own_is_waited_for(
+    start_host: StartHost, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNWISE_ALLOWED_NETWORKS", "127.0.0.0/8")
+    settings.BOT_DEADLINE_SECONDS = 0.2
+    reply = json.dumps({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}).encode()
+    with running(lambda received: Sent(parts=[0.6, reply])) as service:
+        configuration = {"base_url": service.url, "model": "m", "stream": False}
+        bot = await sync_to_async(register_bot)(
+            name="slow", title="Slow", adapter="openai-chat", configuration=configuration
+        )
+        await sync_to_async(start_host)("slow")
+
+        assert (await client.reply(bot.pk, HELLO)).response.text == "Hello!"
+
+        hosted = await sync_to_async(resident_bots.host)(bot)
+        assert hosted.resident.deadline == 60
+
+
 async def test_who_asks_while_the_line_breaks_asks_again_once_it_is_back(start_host: StartHost) -> None:
     """What the host answered meanwhile may be lost; without that they would wait until the deadline."""
     bot = await sync_to_async(scripted)(seconds=1.0)
@@ -341,7 +362,7 @@ async def test_a_caller_of_another_process_who_leaves_takes_the_request_along() 
         while not channel:
             await asyncio.sleep(0.01)
             channel = presence.DIRECTORY.own_channel
-        copy = presence.Copy(bot.pk, channel, "here", State.READY)
+        copy = presence.Copy(bot.pk, channel, "here", State.READY, reply_seconds=0.0)
         line = await bot_client()
         first, second = (
             asyncio.create_task(line.ask(copy, HELLO, deadline=3600, tenant=None)) for _ in range(2)

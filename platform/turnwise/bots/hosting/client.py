@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from channels.db import database_sync_to_async
-from django.conf import settings
 from django.db import connection
 
 from chatbots.base import Context
@@ -88,7 +87,7 @@ async def reply(
         bot_id: of a `turnwise.bots.models.Bot`.
         context: the dialogue so far.
         tenant: on whose behalf the bot is asked, such as a study's code; a bot serves tenants in turn.
-        deadline: seconds to wait at most; settings.BOT_DEADLINE_SECONDS if None, as for people who wait.
+        deadline: seconds to wait at most; None: as people wait for this bot (`resident_bots.deadline_for`).
         on_loading: called once if the bot is still loading.
         on_partial: called with the text so far whenever it has grown, if the bot shows it. If the process
             that hosts the bot dies, another one may start over with another text.
@@ -97,14 +96,13 @@ async def reply(
         chatbots.errors.ChatbotError: the bot is busy, late, failed or not hosted, or its budget is reached; a
             class for each.
     """
-    seconds = settings.BOT_DEADLINE_SECONDS if deadline is None else deadline
     try:
         await spending.refuse_over_budget(bot_id)
     except spending.BudgetReachedError:
         record_reply(bot_id, "over_budget")
         raise
     try:
-        found = await _reply(bot_id, context, tenant, seconds, on_loading=on_loading, on_partial=on_partial)
+        found = await _reply(bot_id, context, tenant, deadline, on_loading=on_loading, on_partial=on_partial)
     except asyncio.CancelledError:
         record_reply(bot_id, "cancelled")
         spending.count_later(bot_id)
@@ -137,26 +135,26 @@ async def _reply(
     bot_id: int,
     context: Context,
     tenant: Hashable,
-    seconds: float,
+    deadline: float | None,
     *,
     on_loading: OnLoading | None,
     on_partial: OnPartial | None,
 ) -> Reply:
-    """Ask the bot where it is hosted; `seconds` is the deadline, which starts once the bot is loaded."""
+    """Ask the bot where it is hosted; the deadline starts once it is loaded."""
     await _until_loaded(bot_id, on_loading)
     hosted = resident_bots.hosted_here(bot_id)
     if copies := DIRECTORY.answering(bot_id):
         sender = await bot_client()
         if not await sender.is_connected(patience=0.0 if hosted else LINE_BACK_WITHIN_SECONDS):
             here = hosted or _unreachable(copies[0])
-            return await _reply_from_here(here, context, tenant, seconds, on_partial=on_partial)
+            return await _reply_from_here(here, context, tenant, deadline, on_partial=on_partial)
         copy = min(copies, key=sender.pending_requests)
         if hosted is None or hosted.is_loading or hosted.resident.waiting > sender.pending_requests(copy):
             return await _reply_from_elsewhere(
-                sender, copy, context, tenant, seconds, on_loading=on_loading, on_partial=on_partial
+                sender, copy, context, tenant, deadline, on_loading=on_loading, on_partial=on_partial
             )
     here = hosted or await _host_now(bot_id)
-    return await _reply_from_here(here, context, tenant, seconds, on_partial=on_partial)
+    return await _reply_from_here(here, context, tenant, deadline, on_partial=on_partial)
 
 
 async def _until_loaded(bot_id: int, on_loading: OnLoading | None) -> None:
@@ -191,9 +189,7 @@ async def reply_at_once(bot_id: int, context: Context, *, tenant: Hashable = Non
     if hosted is None or hosted.resident.answered_in > AT_ONCE_SECONDS or await spending.is_limited(bot_id):
         return None
     try:
-        found = await _reply_from_here(
-            hosted, context, tenant, settings.BOT_DEADLINE_SECONDS, timeout=AT_ONCE_SECONDS
-        )
+        found = await _reply_from_here(hosted, context, tenant, None, timeout=AT_ONCE_SECONDS)
     except (ChatbotError, TimeoutError):
         return None
     record_reply(bot_id, "answered", found.latency_ms / 1000)
@@ -205,20 +201,21 @@ async def _reply_from_here(
     hosted: HostedBot,
     context: Context,
     tenant: Hashable,
-    deadline: float,
+    deadline: float | None,
     *,
     timeout: float | None = None,
     on_partial: OnPartial | None = None,
 ) -> Reply:
+    seconds = resident_bots.deadline_for(hosted.reply_seconds) if deadline is None else deadline
     started = time.monotonic()
     on_text = hosted.on_text(on_partial) if on_partial else None
     response = await hosted.resident.respond(
-        context, deadline=deadline, tenant=tenant, timeout=timeout, on_text=on_text
+        context, deadline=seconds, tenant=tenant, timeout=timeout, on_text=on_text
     )
-    seconds = time.monotonic() - started
+    waited = time.monotonic() - started
     if hosted.version_id is None:
         raise BotFailedError(f"{hosted.row} answered before its version was recorded.")
-    return Reply(response, hosted.version_id, round(seconds * 1000), context.seed)
+    return Reply(response, hosted.version_id, round(waited * 1000), context.seed)
 
 
 async def _reply_from_elsewhere(
@@ -226,14 +223,15 @@ async def _reply_from_elsewhere(
     copy: Copy,
     context: Context,
     tenant: Hashable,
-    deadline: float,
+    deadline: float | None,
     *,
     on_loading: OnLoading | None,
     on_partial: OnPartial | None,
 ) -> Reply:
     """Ask a copy in another process; if that process unloaded it or died, or Redis broke, ask again."""
+    seconds = resident_bots.deadline_for(copy.reply_seconds) if deadline is None else deadline
     try:
-        answer = await sender.ask(copy, context, deadline=deadline, tenant=tenant, on_partial=on_partial)
+        answer = await sender.ask(copy, context, deadline=seconds, tenant=tenant, on_partial=on_partial)
     except (BotNotHostedError, LineLostError) as error:
         if isinstance(error, BotHostGoneError):
             await asyncio.to_thread(_in_thread, partial(DIRECTORY.mark_lost, copy))

@@ -55,6 +55,8 @@ class Copy:
     channel: str
     host: str
     state: State
+    reply_seconds: float
+    """The bot's own limit for a reply; 0: none."""
 
 
 def announce(channel: str) -> None:
@@ -187,8 +189,10 @@ class Directory:
     def read(self) -> None:
         fresh = BotCopy.objects.filter(seen_at__gt=Now() - SILENT_AFTER).exclude(channel=self.own_channel)
         copies: dict[int, list[Copy]] = {}
-        for row in fresh.values_list("bot", "channel", "host", "state"):
-            copies.setdefault(row[0], []).append(Copy(row[0], row[1], row[2], State(row[3])))
+        for bot, channel, host, state, reply_seconds in fresh.values_list(
+            "bot", "channel", "host", "state", "health__reply_seconds"
+        ):
+            copies.setdefault(bot, []).append(Copy(bot, channel, host, State(state), reply_seconds or 0.0))
         self._copies, self._read_at = copies, time.monotonic()
 
     def answering(self, bot_id: int) -> list[Copy]:

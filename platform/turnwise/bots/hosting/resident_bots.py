@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 
 from chatbots import base
-from chatbots.errors import BotMemoryError
+from chatbots.errors import BotMemoryError, ChatbotError
 from chatbots.hosting.health import State
 from chatbots.hosting.resident import Resident
 from chatbots.registry import REGISTRY
@@ -97,6 +97,8 @@ class HostedBot:
     bot: base.Bot | None = None
     version_id: int | None = None
     memory_bytes: int | None = None
+    reply_seconds: float = 0.0
+    """The bot's own limit for a reply (`chatbots.base.Bot.reply_seconds`)."""
     since: float = field(default_factory=time.monotonic)
     attempts: int = 0
     """Number of failed attempts to load it."""
@@ -120,9 +122,13 @@ class HostedBot:
         return receive
 
     def health(self) -> dict[str, Any]:
-        """Health of the resident, with the bot's memory and its queues for rate limits."""
+        """Health of the resident, with the bot's memory, its own limit and its queues for rate limits."""
         queues = self.bot.rate_limit_queues() if self.bot else ()
-        figures = {"memory_bytes": self.memory_bytes, "rate_limits": [asdict(queue) for queue in queues]}
+        figures = {
+            "memory_bytes": self.memory_bytes,
+            "rate_limits": [asdict(queue) for queue in queues],
+            "reply_seconds": self.reply_seconds,
+        }
         return asdict(self.resident.health()) | figures
 
 
@@ -182,17 +188,31 @@ def host(bot: Bot) -> HostedBot:
     """Return the hosted bot, and start to load it if this process does not have it yet."""
     with _lock:
         if hosted_here(bot.pk) is None:
-            hosted = HostedBot(bot, resident=None)  # type: ignore[arg-type]  # set on the next line
+            own_limit = _reply_seconds(bot)
+            hosted = HostedBot(bot, resident=None, reply_seconds=own_limit)  # type: ignore[arg-type]  # set on the next line
             if failed := _hosted.get(bot.pk):
                 hosted.attempts = failed.attempts + 1
             hosted.resident = Resident(
                 bot.name,
                 lambda: _load(hosted),
                 queue_size=MOST_WAITING,
-                deadline=settings.BOT_DEADLINE_SECONDS,
+                deadline=deadline_for(own_limit),
             )
             _hosted[bot.pk] = hosted
         return _hosted[bot.pk]
+
+
+def deadline_for(reply_seconds: float) -> float:
+    """Seconds that people wait for a reply: the installation's, or the bot's own limit if that is longer."""
+    return max(float(settings.BOT_DEADLINE_SECONDS), reply_seconds)
+
+
+def _reply_seconds(row: Bot) -> float:
+    try:
+        configuration = composition.configuration_of(row.adapter, row.configuration)
+        return REGISTRY.bot_class(row.adapter).reply_seconds(configuration)
+    except ChatbotError:  # it cannot be loaded either
+        return 0.0
 
 
 def _load(hosted: HostedBot) -> base.Bot:
