@@ -30,7 +30,8 @@ def course_summary(result: Result) -> str:
 def workers_summary(result: Result) -> str:
     """Numbers of workers in the primary analysis, excluded workers and flagged workers."""
     workers, excluded = result["raters"].get("workers") or 0, len(result.get("excluded") or ())
-    flagged = len((result.get("flagged") or {}).get("workers", ()))
+    signs_of = (result.get("flagged") or {}).get("workers", ())
+    flagged = sum(bool(each["labels"]) for each in signs_of)  # as the workers are counted
     signs = ngettext("%(n)s shows signs of carelessness", "%(n)s show signs of carelessness", flagged)
     return _listed(
         ngettext("%(n)s worker", "%(n)s workers", workers) % {"n": workers},
