@@ -57,6 +57,7 @@ OF_STUDY = (
     ("", ""),
     ("edit", "edit/"),
     ("check before opening", "opening/"),
+    ("stopping rule", "stopping/"),
     ("sharing", "sharing/"),
     ("facets", "facets/"),
     ("panels", "panels/"),

@@ -42,7 +42,7 @@ from turnwise.privacy.personal_data import studies_quoted_by
 from turnwise.reports import descriptions
 from turnwise.reports.answers import bot_names
 from turnwise.reports.descriptions import method
-from turnwise.reports.queries import snapshot
+from turnwise.reports.queries import declared_rule, snapshot
 from turnwise.reports.report_kinds import ReportedTask, task_with_report
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.services import PROTOCOL_FIELDS
@@ -57,7 +57,7 @@ _SECRET = re.compile(r"key|token|secret|password|passwd|credential|authorization
 
 def describe_study(study: Study) -> dict[str, Any]:
     """The study as JSON, without its owner and without its link, which would admit workers."""
-    names, task = bot_names(study), task_with_report(study)
+    names, task, rule = bot_names(study), task_with_report(study), declared_rule(study)
     bots = study.study_bots.select_related("bot").prefetch_related("bot__versions").order_by("bot__name")
     return {
         "title": study.title,
@@ -70,6 +70,7 @@ def describe_study(study: Study) -> dict[str, Any]:
         "protocol": {name: getattr(study, name) for name in PROTOCOL_FIELDS},
         "evaluation": task.evaluation if isinstance(task, ReportedTask) else task.key,
         "judging": _plan(study),
+        **({"stopping": rule.to_json()} if rule else {}),
         "languages": study.languages,
         "instructions": study.instructions,
         "debriefing": study.debriefing,

@@ -14,6 +14,7 @@ from turnwise.studies.models import (
     ConsentVersion,
     LastExport,
     Share,
+    StoppingRule,
     Study,
     StudyBot,
 )
@@ -91,6 +92,13 @@ class AskAdmin(ViewOnly, admin.ModelAdmin[Ask]):
     """Read-only: asks are chosen on the study's page, which checks the rules."""
 
     list_display = ("study", "number", "question_set", "about", "moment", "required")
+
+
+@admin.register(StoppingRule)
+class StoppingRuleAdmin(ViewOnly, admin.ModelAdmin[StoppingRule]):
+    """Read-only: a rule is declared on the study's page, which checks it."""
+
+    list_display = ("study", "difference", "planned", "largest", "frozen_at", "stopped_at")
 
 
 @admin.register(Share)

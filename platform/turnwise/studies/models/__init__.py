@@ -2,6 +2,7 @@
 
 from turnwise.studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
 from turnwise.studies.models.reply_settings import MOST_REPLY_VERSIONS, ReplyDisplay
+from turnwise.studies.models.stopping import StoppingRule
 from turnwise.studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
 from turnwise.studies.models.study_parts import (
     MOST_WANTED,
@@ -30,6 +31,7 @@ __all__ = [
     "ReplyDisplay",
     "Share",
     "Speaker",
+    "StoppingRule",
     "Study",
     "StudyBot",
     "entry_code",
