@@ -12,8 +12,8 @@ from evaluation.report.stopping import StoppingRule as DeclaredRule
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.studies.models import StoppingRule, Study
+from turnwise.studies.plans.stopping import declare_rule, remove_rule
 from turnwise.studies.services import clone, set_bots, set_state
-from turnwise.studies.stopping import declare_rule, remove_rule
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

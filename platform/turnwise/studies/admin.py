@@ -13,6 +13,7 @@ from turnwise.studies.models import (
     BundlePart,
     ConsentVersion,
     LastExport,
+    Preregistration,
     Share,
     StoppingRule,
     Study,
@@ -99,6 +100,13 @@ class StoppingRuleAdmin(ViewOnly, admin.ModelAdmin[StoppingRule]):
     """Read-only: a rule is declared on the study's page, which checks it."""
 
     list_display = ("study", "difference", "planned", "largest", "frozen_at", "stopped_at")
+
+
+@admin.register(Preregistration)
+class PreregistrationAdmin(ViewOnly, admin.ModelAdmin[Preregistration]):
+    """Read-only: a plan is fixed when its study opens."""
+
+    list_display = ("study", "frozen_at", "sha256")
 
 
 @admin.register(Share)

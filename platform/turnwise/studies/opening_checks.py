@@ -15,9 +15,9 @@ from turnwise.bots.queries import sees_pictures
 from turnwise.bots.trial import Greeting, greet_bots
 from turnwise.studies.consent import why_contact_missing, why_debriefing_unfinished, why_unfinished
 from turnwise.studies.models import ConsentVersion, Study
+from turnwise.studies.plans.stopping import stopping_rule_of, why_rule_unfit
 from turnwise.studies.scenarios.tables import COLUMNS, variables_of
 from turnwise.studies.services import set_state
-from turnwise.studies.stopping import stopping_rule_of, why_rule_unfit
 from turnwise.studies.tasks import task_of
 
 

@@ -25,8 +25,9 @@ from turnwise.studies.models import (
     Study,
     StudyBot,
 )
+from turnwise.studies.plans.preregistration import freeze_plan
+from turnwise.studies.plans.stopping import copy_rule, freeze_rule, needs_closing, refuse_new_bots
 from turnwise.studies.presets import presets_of
-from turnwise.studies.stopping import copy_rule, freeze_rule, needs_closing, refuse_new_bots
 from turnwise.studies.tasks import Plan, task_of
 
 # Fields that decide how a conversation runs and is judged. They are fixed once the study has been opened, so
@@ -235,6 +236,7 @@ def set_state(study_id: int, state: Study.State) -> Study:
     if state == Study.State.OPEN:
         _refuse_empty(study)
         freeze_rule(study)
+        freeze_plan(study, PROTOCOL_FIELDS)
         study.archived_at = None
     study.state = state
     study.save(update_fields=["state", "archived_at"])

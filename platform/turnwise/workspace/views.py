@@ -9,6 +9,7 @@ from turnwise.reports.queries import stopping_figures_of
 from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.models import LONGEST_TAG, Study
 from turnwise.studies.opening_checks import first_obstacle
+from turnwise.studies.plans.stopping import stopping_rule_of
 from turnwise.studies.queries import (
     counts_of,
     may_change,
@@ -19,7 +20,6 @@ from turnwise.studies.queries import (
     search_studies,
     tags_of,
 )
-from turnwise.studies.stopping import stopping_rule_of
 from turnwise.studies.tasks import task_of
 from turnwise.workspace import home as first_page
 from turnwise.workspace.study_steps import steps_of

@@ -16,8 +16,7 @@ from django.views.decorators.http import require_POST
 
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import StoppingRule, Study
-from turnwise.studies.queries import studies_of
-from turnwise.studies.stopping import (
+from turnwise.studies.plans.stopping import (
     bots_to_compare,
     declare_rule,
     remove_rule,
@@ -25,6 +24,7 @@ from turnwise.studies.stopping import (
     stopping_rule_of,
     why_rule_unfit,
 )
+from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import keys_with_stopping_rule
 
 ALL = "all"
