@@ -1,10 +1,14 @@
 """The stopping rule's boundary against published values, and its error rate when looked at all the time."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
+from evaluation.questions import SSA
+from evaluation.report.label_columns import Judged
+from evaluation.report.stopping import StoppingRule, stopping_figures
 from evaluation.statistics.differences import difference
 from evaluation.statistics.inference import Sample
 from evaluation.statistics.interval import Undefined
@@ -118,3 +122,43 @@ def test_impossible_values_are_refused(level: float) -> None:
         critical_height(level)
     with pytest.raises(ValueError, match="share=0 must be above 0"):
         multiplier(0, 10, 0.95)
+
+
+def figures_of(conversations: int, gap: float, **values: Any) -> dict[str, Any]:
+    """Figures of a rule about SSA after so many conversations with each of two bots, a worker each."""
+    n = 2 * conversations
+    row, draw = np.arange(n), np.random.default_rng(7)
+    answers = {
+        "sensible": np.ones(n),
+        "specific": (draw.random(n) < np.where(row % 2 == 0, 0.5 + gap, 0.5 - gap)).astype(float),
+    }
+    judged = Judged(
+        bot=np.where(row % 2 == 0, "a", "b").astype(object),
+        dialogue=row, reply=np.ones(n, np.int64), rater=np.array([f"w{each}" for each in row], dtype=object),
+        latency_ms=np.full(n, np.nan), answer_ms=np.full(n, np.nan), answers=answers,
+    )  # fmt: skip
+    usual = {"systems": ["a", "b"], "score": "ssa", "margin": 10.0, "equivalence": True, "first_look": 20}
+    rule = StoppingRule(**{**usual, **values}, planned=80, largest=100)
+    return stopping_figures(rule, SSA, judged, 0.95)
+
+
+def test_figures_decide_once_the_first_look_is_reached_or_end_at_the_largest_number() -> None:
+    early, decided, undecided = figures_of(40, 0.4, first_look=50), figures_of(40, 0.4), figures_of(60, 0.05)
+    at_the_end, equal = figures_of(100, 0.05, margin=1.0), figures_of(100, 0.0, margin=15.0)
+
+    assert early["pairs"][0]["outcome"] == "different"
+    assert not early["decided"]  # 40 of 50
+    assert decided["decided"]
+    assert decided["pairs"][0]["low"] > 0
+    assert not undecided["decided"]
+    assert not undecided["exhausted"]
+    assert at_the_end["exhausted"]
+    assert not at_the_end["decided"]
+    assert equal["pairs"][0]["outcome"] == "equivalent"
+    assert figures_of(9, 0.4)["pairs"][0]["undefined"].endswith("the interval begins with 10.")
+    three = figures_of(40, 0.4, systems=["a", "b", "c"])
+    assert [row["outcome"] for row in three["pairs"]] == ["different", "undecided", "undecided"]
+    assert three["conversations"] == 0
+    assert three["level_of_pair"] == pytest.approx(1 - 0.05 / 3)
+    with pytest.raises(ValueError, match="about the score “charm”; there are: "):
+        figures_of(20, 0.1, score="charm")

@@ -1,4 +1,4 @@
-"""A study's plan: fixed with time and hash at the first opening, in the bundle; the report lists departures."""
+"""A study's plan: fixed with time and hash at the first opening; the report lists departures from it."""
 
 import hashlib
 import json
