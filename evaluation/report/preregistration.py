@@ -8,6 +8,11 @@ from typing import Any
 Plan = Mapping[str, Any]
 FORMAT = 1
 
+SECTIONS = (
+    "task", "asks", "main_score", "bots", "stopping_rule", "protocol", "languages", "instructions", "debriefing",
+    "consent", "pay", "expected_minutes", "turnwise",
+)  # fmt: skip
+"""Parts of the plan in the order of its Markdown."""
 AS_PREDICTED = (
     "Have any data been collected for this study already?",
     "What's the main question being asked or hypothesis being tested in this study?",
@@ -41,9 +46,8 @@ def as_markdown(plan: Plan) -> str:
         f"Fixed at {plan['frozen_at']}, version {plan['version']}.",
     ]
     lines += ["", f"SHA-256 of the plan's JSON file: `{hash_of(plan)}`", ""]
-    for key, value in plan.items():
-        if key not in ("title", "frozen_at", "version"):
-            lines += [f"## {key.replace('_', ' ').capitalize()}", "", *_described(value), ""]
+    for key in SECTIONS:
+        lines += [f"## {key.replace('_', ' ').capitalize()}", "", *_described(plan[key]), ""]
     return "\n".join(lines)
 
 
@@ -134,7 +138,7 @@ def _analysis(plan: Plan) -> str:
 
 
 def _exclusion(plan: Plan) -> str:
-    rules = _line(plan["protocol"]["exclusion_rules"])
+    rules = _line(plan["protocol"]["exclusion_rules"] or "No rules are declared.")
     pilot = plan["protocol"].get("pilot_size")
     return rules + (f" The pilot of {pilot} participants is excluded." if pilot else "")
 

@@ -61,7 +61,7 @@ def test_a_plan_is_fixed_at_the_opening_and_departures_from_it_are_listed(
     ]
     computed(study)
     report = browser.get(f"/studies/{study.pk}/report/").content.decode()
-    assert "4 departures from the plan" in report
+    assert "4 departures from the preregistered plan" in report
     assert all(sentence in report for sentence in found)
     call_command("bundle", str(study.pk), output=tmp_path / "bundle.zip")
     with zipfile.ZipFile(tmp_path / "bundle.zip") as bundle:

@@ -74,8 +74,8 @@ def test_a_study_closes_itself_once_it_is_decided(draft: Study, sign_in: SignIn,
     # The next report says so, before everything else.
     assert figures(computed(draft))["stopping"]["stopped"] == found
     page = " ".join(browser.get(f"/studies/{draft.pk}/report/").content.decode().split())
-    assert "<strong>Stopped by its rule</strong> at 10 of 20 conversations with each bot: decided." in page
-    assert "Cite this interval" in page
+    assert "<strong>Stopped by its rule</strong> at 10 of 20 conversations with each bot." in page
+    assert "Cite the interval given here" in page
     assert "If you look before the study is full" not in page
     assert "Stopped by its rule" in browser.get(f"/studies/{draft.pk}/").content.decode()
     call_command("bundle", str(draft.pk), output=tmp_path / "bundle.zip")

@@ -68,7 +68,8 @@ def meter_rows(figures: Mapping[str, Any]) -> list[MeterRow]:
 
 def _says(row: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
     if "low" not in row:
-        return _("No interval yet: %(reason)s") % {"reason": row.get("undefined", "")}
+        says = _("%(first)s and %(second)s have no interval yet: %(reason)s")
+        return says % {"first": row["first"], "second": row["second"], "reason": row.get("undefined", "")}
     leads = row["difference"] >= 0
     values = {
         "ahead": row["first"] if leads else row["second"],
