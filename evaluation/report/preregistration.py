@@ -9,8 +9,8 @@ Plan = Mapping[str, Any]
 FORMAT = 1
 
 SECTIONS = (
-    "task", "asks", "main_score", "bots", "stopping_rule", "protocol", "languages", "instructions", "debriefing",
-    "consent", "pay", "expected_minutes", "turnwise",
+    "task", "asks", "main_score", "bots", "stopping_rule", "protocol", "languages", "instructions",
+    "debriefing", "consent", "pay", "expected_minutes", "turnwise",
 )  # fmt: skip
 """Parts of the plan in the order of its Markdown."""
 AS_PREDICTED = (

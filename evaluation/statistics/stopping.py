@@ -54,7 +54,7 @@ def crossing_probability(height: float) -> float:
     )
     if height > 4:  # the series loses its digits where almost nothing crosses; at most two ends are crossed
         return 4 * float(scipy.special.ndtr(-height))
-    return 1 - 4 / math.pi * inside
+    return float(1 - 4 / math.pi * inside)
 
 
 @lru_cache(maxsize=64)

@@ -114,7 +114,7 @@ def _bar(row: Mapping[str, Any], figures: Mapping[str, Any]) -> Bar | None:
     end = 1.15 * max(abs(row["low"]), abs(row["high"]), figures["margin"])
 
     def at(value: float) -> float:
-        return WIDTH * (value + end) / (2 * end)
+        return float(WIDTH * (value + end) / (2 * end))
 
     margin = figures["margin"]
     return Bar(
