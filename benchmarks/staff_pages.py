@@ -57,6 +57,8 @@ OF_STUDY = (
     ("", ""),
     ("edit", "edit/"),
     ("check before opening", "opening/"),
+    ("stopping rule", "stopping/"),
+    ("plan of a study", "plan/"),
     ("sharing", "sharing/"),
     ("facets", "facets/"),
     ("panels", "panels/"),

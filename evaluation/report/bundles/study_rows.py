@@ -31,6 +31,7 @@ from evaluation.report.bundles.tables import (
 )
 from evaluation.report.conduct import manners_of
 from evaluation.report.label_columns import Judged
+from evaluation.report.stopping import StoppingRule
 from evaluation.report.studies.conversations import ExchangeMeasures, StudyData
 from evaluation.report.studies.course import READ_FOR_REPETITION, Course
 from evaluation.report.studies.replies import Price, ReplyFacts, facts_of, prices_of
@@ -88,7 +89,9 @@ def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
         for row in transcripts.conversations.values()
         if row.get("scenario") is not None
     }
-    return StudyData(asks, courses, plan, conduct, manners, facets, exchanged, design, scenarios)
+    declared = about.get("stopping")  # older bundles have none
+    stopping = StoppingRule.from_json(declared) if declared else None
+    return StudyData(asks, courses, plan, conduct, manners, facets, exchanged, design, scenarios, stopping)
 
 
 def _exchanged(bundle: BundleFiles, about: Row, transcripts: _Transcripts) -> ExchangeMeasures | None:

@@ -25,6 +25,7 @@ from evaluation.report.figures import SEED, scores_without_flagged
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
 from evaluation.report.scenarios import Scenarios, scenario_figures
+from evaluation.report.stopping import StoppingRule, stopping_figures
 from evaluation.report.studies.course import Course, course_figures, with_refusals
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
@@ -211,6 +212,7 @@ class StudyData:
         manners: by worker, their behaviour; None: look for no signs.
         facets: by bot, the facets that the researcher declared.
         exchanged: measures of each reply; None if the report does not show them.
+        stopping: the study's stopping rule; None: it has none, or has not opened.
     """
 
     asks: Sequence[AskData]
@@ -222,6 +224,7 @@ class StudyData:
     exchanged: ExchangeMeasures | None = None
     design: Design = field(default_factory=Design)
     scenarios: Scenarios = field(default_factory=dict)
+    stopping: StoppingRule | None = None
 
 
 def study_result(study: StudyData) -> dict[str, Any]:
@@ -247,6 +250,9 @@ def study_result(study: StudyData) -> dict[str, Any]:
             with_refusals(part, study.courses)
             if by_scenario := scenario_figures(ask.questions, counted, study.scenarios, terms):
                 part["scenarios"] = by_scenario
+    if study.stopping:
+        counted = first.judged.where(study.plan.counted(first.judged))
+        result["stopping"] = stopping_figures(study.stopping, first.questions, counted, level)
     result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
     return result | conformance(study.design, study.conduct)
 

@@ -19,6 +19,8 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "studies:clone": _("copied a study"),
     "studies:archive": _("archived or restored a study"),
     "studies:set_state": _("opened or closed a study"),
+    "studies:stopping": _("declared a study's stopping rule"),
+    "studies:remove_stopping": _("removed a study's stopping rule"),
     "studies:sharing": _("shared a study"),
     "studies:stop_sharing": _("stopped sharing a study"),
     "studies:tags": _("changed the tags of a study"),

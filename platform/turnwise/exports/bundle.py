@@ -22,6 +22,7 @@ from evaluation.report.bundles.recomputation import FORMAT, LIBRARIES
 from evaluation.report.bundles.self_descriptions import audit_figures
 from evaluation.report.bundles.tables import AUDITS
 from evaluation.report.latex import tables
+from evaluation.report.preregistration import as_markdown, as_text
 from turnwise.audits.queries import audits_of_bots
 from turnwise.bots import composition
 from turnwise.bots.models import Bot
@@ -41,10 +42,11 @@ from turnwise.judging.reply_prices import judged_prices
 from turnwise.privacy.personal_data import studies_quoted_by
 from turnwise.reports import descriptions
 from turnwise.reports.answers import bot_names
+from turnwise.reports.departures import departures_of
 from turnwise.reports.descriptions import method
-from turnwise.reports.queries import snapshot
+from turnwise.reports.queries import declared_rule, snapshot
 from turnwise.reports.report_kinds import ReportedTask, task_with_report
-from turnwise.studies.models import Ask, Study
+from turnwise.studies.models import Ask, Preregistration, Study
 from turnwise.studies.services import PROTOCOL_FIELDS
 from turnwise.studies.tasks import task_of
 
@@ -57,7 +59,7 @@ _SECRET = re.compile(r"key|token|secret|password|passwd|credential|authorization
 
 def describe_study(study: Study) -> dict[str, Any]:
     """The study as JSON, without its owner and without its link, which would admit workers."""
-    names, task = bot_names(study), task_with_report(study)
+    names, task, rule = bot_names(study), task_with_report(study), declared_rule(study)
     bots = study.study_bots.select_related("bot").prefetch_related("bot__versions").order_by("bot__name")
     return {
         "title": study.title,
@@ -70,6 +72,7 @@ def describe_study(study: Study) -> dict[str, Any]:
         "protocol": {name: getattr(study, name) for name in PROTOCOL_FIELDS},
         "evaluation": task.evaluation if isinstance(task, ReportedTask) else task.key,
         "judging": _plan(study),
+        **({"stopping": rule.to_json()} if rule else {}),
         "languages": study.languages,
         "instructions": study.instructions,
         "debriefing": study.debriefing,
@@ -260,6 +263,7 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
     every_set = {each.key: each for each in (*answered_sets(study), *descriptions.questionnaire_sets(study))}
     yield "questions.json", _to_json([each.to_json() for each in every_set.values()])
     yield "report.json", _to_json(result)
+    yield from _preregistered(study)
     if isinstance(task_of(study), ReportedTask):
         paragraph = method(study, result)
         yield "method/paragraph.txt", paragraph.text + "\n"
@@ -270,6 +274,16 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
     for name, svg in svgs(result).items():
         yield f"charts/{name}.svg", standalone(svg, LIGHT)
         yield f"charts/{name}.pdf", pdf(name, result, LIGHT)
+
+
+def _preregistered(study: Study) -> Iterator[tuple[str, str | bytes]]:
+    """The frozen plan, and the departures from it; nothing for a study without one."""
+    stored = Preregistration.objects.filter(study=study).first()
+    if stored is None:
+        return
+    yield "preregistration/plan.json", as_text(stored.plan)
+    yield "preregistration/plan.md", as_markdown(stored.plan)
+    yield "preregistration/departures.txt", "".join(f"{each}\n" for each in departures_of(study) or ())
 
 
 def _add_table(archive: Archive, table: Table, batches: Iterable[Batch]) -> Iterator[int]:
@@ -324,6 +338,7 @@ def _readme(study: Study, result: dict[str, Any], all_tables: tuple[Table, ...])
         "tables": all_tables,
         "rehearsal": study.rehearsal_of_id is not None,
         "has_workers": isinstance(task_of(study), WorkerTask),
+        "has_plan": Preregistration.objects.filter(study=study).exists(),
         "has_pictures": sent_pictures(study).exists(),
     }
     return render_to_string("exports/bundle.md", shown | {"version": version("turnwise")})

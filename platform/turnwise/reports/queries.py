@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 
 from evaluation.protocols.facts import AskFact, Design, Talks
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
+from evaluation.report.stopping import StoppingRule
 from evaluation.report.studies.conversations import StudyData
 from evaluation.report.studies.course import Course
 from turnwise.crowd.models import Participation
@@ -21,6 +23,7 @@ from turnwise.reports.answers import bot_names, load_ask_data
 from turnwise.reports.conduct import courses, manners
 from turnwise.reports.models import Report
 from turnwise.studies.models import Speaker, Study
+from turnwise.studies.models import StoppingRule as StoppingRow
 
 
 def newest_report(study: Study) -> Report | None:
@@ -29,6 +32,13 @@ def newest_report(study: Study) -> Report | None:
 
 def newest_result(study: Study) -> Report | None:
     return study.reports.filter(state=Report.State.READY).first()
+
+
+def stopping_figures_of(study: Study) -> dict[str, Any] | None:
+    """Figures of the study's stopping rule in its newest ready report; None without any."""
+    ready = study.reports.filter(state=Report.State.READY).order_by("-pk")
+    found: dict[str, Any] | None = ready.values_list("result__stopping", flat=True).first()
+    return found
 
 
 def stamp(study: Study, newest: Report | None, at: Sequence[BotProgress]) -> str:
@@ -57,7 +67,28 @@ def study_data(study: Study) -> StudyData:
     plan, design = analysis_plan(study), design_of(study)
     dealt = Dialogue.objects.filter(study=study, scenario__isnull=False)
     scenarios = dict(dealt.values_list("pk", "scenario__name"))
-    return StudyData(asks, went, plan, conduct, manners(study), facets, measured, design, scenarios)
+    return StudyData(
+        asks, went, plan, conduct, manners(study), facets, measured, design, scenarios, declared_rule(study)
+    )
+
+
+def declared_rule(study: Study) -> StoppingRule | None:
+    """The study's stopping rule as its report uses it; None without a rule, and before the study opens."""
+    rule = StoppingRow.objects.filter(study=study, frozen_at__isnull=False).first()
+    if rule is None:
+        return None
+    names = bot_names(study)
+    return StoppingRule(
+        systems=[names[bot] for bot in rule.compared if bot in names],
+        score=rule.score,
+        margin=rule.difference,
+        equivalence=rule.equivalence,
+        planned=rule.planned,
+        largest=rule.largest,
+        first_look=rule.first_look,
+        stopped=rule.stopped,
+        reopened=rule.reopened_at is not None,
+    )
 
 
 def analysis_plan(study: Study) -> AnalysisPlan:

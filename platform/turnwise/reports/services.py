@@ -19,6 +19,7 @@ from turnwise.reports.models import Chart, Report
 from turnwise.reports.report_kinds import TaskWithReport, task_with_report
 from turnwise.studies.models import Bundle, LastExport, Study
 from turnwise.studies.queries import counts_of
+from turnwise.studies.services import close_by_rule
 from turnwise.studies.tasks import keys_of
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ def _store_ready(report_id: int, computed: _ReadyReport) -> None:
         judgments=computed.judgments,
         result=computed.result,
     )
+    if rule_figures := computed.result.get("stopping"):
+        close_by_rule(report.study_id, rule_figures)
     _publish_ready(report)
     if new := _undecided(report.study_id) - undecided:
         _publish_waiting(report.study, len(new))

@@ -13,7 +13,9 @@ from turnwise.studies.models import (
     BundlePart,
     ConsentVersion,
     LastExport,
+    Preregistration,
     Share,
+    StoppingRule,
     Study,
     StudyBot,
 )
@@ -91,6 +93,20 @@ class AskAdmin(ViewOnly, admin.ModelAdmin[Ask]):
     """Read-only: asks are chosen on the study's page, which checks the rules."""
 
     list_display = ("study", "number", "question_set", "about", "moment", "required")
+
+
+@admin.register(StoppingRule)
+class StoppingRuleAdmin(ViewOnly, admin.ModelAdmin[StoppingRule]):
+    """Read-only: a rule is declared on the study's page, which checks it."""
+
+    list_display = ("study", "difference", "planned", "largest", "frozen_at", "stopped_at")
+
+
+@admin.register(Preregistration)
+class PreregistrationAdmin(ViewOnly, admin.ModelAdmin[Preregistration]):
+    """Read-only: a plan is fixed when its study opens."""
+
+    list_display = ("study", "frozen_at", "sha256")
 
 
 @admin.register(Share)

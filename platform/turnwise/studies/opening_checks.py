@@ -15,6 +15,7 @@ from turnwise.bots.queries import sees_pictures
 from turnwise.bots.trial import Greeting, greet_bots
 from turnwise.studies.consent import why_contact_missing, why_debriefing_unfinished, why_unfinished
 from turnwise.studies.models import ConsentVersion, Study
+from turnwise.studies.plans.stopping import stopping_rule_of, why_rule_unfit
 from turnwise.studies.scenarios.tables import COLUMNS, variables_of
 from turnwise.studies.services import set_state
 from turnwise.studies.tasks import task_of
@@ -85,6 +86,7 @@ def _needed(study: Study, consent: ConsentVersion | None) -> list[Check]:
         _consent_check(study, consent),
         _contact_check(study),
         *_debriefing_check(study),
+        *_stopping_check(study),
         Check(_("Panels"), cannot or fine, not cannot, _("Fix the panels"), panels),
     ]
 
@@ -185,6 +187,18 @@ def _debriefing_check(study: Study) -> list[Check]:
         return []
     address = f"{reverse('studies:edit', args=[study.pk])}#id_debriefing"
     return [Check(_("Debriefing"), says, False, _("Write the debriefing"), address)]
+
+
+def _stopping_check(study: Study) -> list[Check]:
+    """Check that the study can open with its stopping rule, if it has one."""
+    rule = stopping_rule_of(study)
+    if rule is None:
+        return []
+    address = reverse("studies:stopping", args=[study.pk])
+    fine = _("The study closes itself once it is decided, or at %(n)d conversations with each bot.")
+    says = "" if rule.is_frozen else why_rule_unfit(study)
+    cure = _("Fix the stopping rule or the numbers of conversations")
+    return [Check(_("Stopping rule"), says or fine % {"n": rule.largest}, not says, cure, address)]
 
 
 def try_bots(study: Study, *, to: User) -> list[Greeting]:

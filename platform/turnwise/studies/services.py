@@ -21,9 +21,12 @@ from turnwise.studies.models import (
     ReEntry,
     ReplyDisplay,
     Share,
+    StoppingRule,
     Study,
     StudyBot,
 )
+from turnwise.studies.plans.preregistration import freeze_plan
+from turnwise.studies.plans.stopping import copy_rule, freeze_rule, needs_closing, refuse_new_bots
 from turnwise.studies.presets import presets_of
 from turnwise.studies.tasks import Plan, task_of
 
@@ -187,6 +190,7 @@ def _save_plan(study: Study, plan: Plan) -> None:
 
 def _set_targets(study: Study, targets: Mapping[Bot, int]) -> None:
     """Store the targets. A bot that is left out keeps its conversations but gets no further workers."""
+    refuse_new_bots(study, targets)
     left_out = study.study_bots.exclude(bot__in=targets).exclude(bot__adapter=OUTSIDE)
     if study.state == Study.State.DRAFT:
         left_out.delete()
@@ -231,12 +235,35 @@ def set_state(study_id: int, state: Study.State) -> Study:
         )
     if state == Study.State.OPEN:
         _refuse_empty(study)
+        freeze_rule(study)
+        freeze_plan(study, PROTOCOL_FIELDS)
         study.archived_at = None
     study.state = state
     study.save(update_fields=["state", "archived_at"])
     if state == Study.State.OPEN:
         task_of(study).opened(study)
     return study
+
+
+@transaction.atomic
+def close_by_rule(study_id: int, figures: Mapping[str, Any]) -> bool:
+    """Close an open study whose stopping rule ends it by these figures of a report.
+
+    The figures stay with the rule, as the reason. A paused study stays paused: the next report after it is
+    resumed closes it.
+
+    Returns:
+        True if this call closed the study.
+    """
+    study = Study.objects.select_for_update().get(pk=study_id)
+    rule = StoppingRule.objects.filter(study=study).first()
+    if rule is None or study.state != Study.State.OPEN or not needs_closing(rule, figures):
+        return False
+    set_state(study_id, Study.State.CLOSED)
+    rule.stopped, rule.stopped_at = dict(figures), timezone.now()
+    rule.save(update_fields=["stopped", "stopped_at"])
+    results_changed(study_id)
+    return True
 
 
 # Fields that a copy does not inherit.
@@ -269,6 +296,7 @@ def clone(study: Study, *, owner: User) -> Study:
         plan=task.plan_of_copy(study),
         asks=[ask.declared for ask in study.every_ask],
     )
+    copy_rule(study, copy, copy.study_bots.values_list("bot", flat=True))
     task.copied_into(study, copy)
     return copy
 

@@ -127,6 +127,7 @@ class StudyTask(ABC):
         has_rehearsals: whether simulated workers can do it.
         together: how many people do it with each other.
         can_recur: whether the same person may take part in a study more than once.
+        takes_stopping_rule: whether such a study can have a rule that closes it.
         manual: page of the manual that explains it.
         namespace: namespace of the addresses of its pages.
         stages: the stages of its studies, in order; `REHEARSE` only if it has rehearsals.
@@ -151,6 +152,7 @@ class StudyTask(ABC):
     has_rehearsals: ClassVar[bool] = False
     together: ClassVar[int] = 1
     can_recur: ClassVar[bool] = False
+    takes_stopping_rule: ClassVar[bool] = False
     asks: ClassVar[tuple[AskSpec, ...]] = ()
     may_ask: ClassVar[frozenset[tuple[By, About]]] = frozenset()
     entry_points: ClassVar[Mapping[str, "str | Promise"]] = {}
@@ -291,6 +293,11 @@ def copied_row(row: Model | None) -> Any:
 def keys_with_conversations() -> list[str]:
     """The keys of all tasks whose studies hold conversations."""
     return [task.key for task in tasks() if task.has_conversations]
+
+
+def keys_with_stopping_rule() -> list[str]:
+    """The keys of all tasks whose studies can have a rule that closes them."""
+    return [task.key for task in tasks() if task.takes_stopping_rule]
 
 
 def keys_of(kind: type[object]) -> list[str]:

@@ -5,9 +5,11 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from turnwise.reports import descriptions
+from turnwise.reports.queries import stopping_figures_of
 from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.models import LONGEST_TAG, Study
 from turnwise.studies.opening_checks import first_obstacle
+from turnwise.studies.plans.stopping import stopping_rule_of
 from turnwise.studies.queries import (
     counts_of,
     may_change,
@@ -72,7 +74,9 @@ def studies(request: HttpRequest) -> HttpResponse:
 @require_GET
 @login_required
 def overview(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(readable_studies_of(request.user).select_related("rehearsal"), pk=pk)
+    study = get_object_or_404(
+        readable_studies_of(request.user).select_related("rehearsal", "stopping_rule"), pk=pk
+    )
     task = task_of(study)
     if not may_change(request.user, study):
         shown = {"study": study, "judged": task if isinstance(task, ReportedTask) else None}
@@ -87,7 +91,16 @@ def overview(request: HttpRequest, pk: int) -> HttpResponse:
         "said_of_themselves": []
         if isinstance(task, TaskWithReport)
         else descriptions.questionnaire_figures(study),
+        "rule": stopping_rule_of(study),
+        "stopping": stopping_figures_of(study) if _is_watched(study) else None,
+        "takes_rule": task.takes_stopping_rule and not study.rehearsal_of_id,
         "steps": [] if study.rehearsal_of_id else steps_of(study),
         **task.overview_context(study),
     }
     return render(request, task.overview, context)
+
+
+def _is_watched(study: Study) -> bool:
+    """True if the study has opened with a stopping rule."""
+    rule = stopping_rule_of(study)
+    return rule is not None and rule.is_frozen

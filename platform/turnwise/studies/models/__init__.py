@@ -1,7 +1,9 @@
 """Models of studies: the study, its parts and the choices of their fields."""
 
 from turnwise.studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
+from turnwise.studies.models.preregistration import Preregistration
 from turnwise.studies.models.reply_settings import MOST_REPLY_VERSIONS, ReplyDisplay
+from turnwise.studies.models.stopping import StoppingRule
 from turnwise.studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
 from turnwise.studies.models.study_parts import (
     MOST_WANTED,
@@ -25,11 +27,13 @@ __all__ = [
     "BundlePart",
     "ConsentVersion",
     "LastExport",
+    "Preregistration",
     "PrimaryAnalysis",
     "ReEntry",
     "ReplyDisplay",
     "Share",
     "Speaker",
+    "StoppingRule",
     "Study",
     "StudyBot",
     "entry_code",

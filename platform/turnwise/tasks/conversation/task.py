@@ -41,6 +41,7 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     namespace = "conversation"
 
     can_recur = True
+    takes_stopping_rule = True
     needs_bots = True
     begin = "conversation:start"
     go_on = "conversation:chat"
