@@ -16,10 +16,10 @@ class Aim(models.TextChoices):
 
     QUALITY = "quality", _("How sensible, specific or engaging a bot is")
     BETTER = "better", _("Which of two or more bots is better")
-    QUESTIONS = "questions", _("How it does on questions of my own")
-    IDENTITY = "identity", _("Whether a bot admits to be a machine")
+    QUESTIONS = "questions", _("How bots or people do on questions of my own")
+    IDENTITY = "identity", _("Whether a bot admits to be a machine, and how that is received")
     PEOPLE = "people", _("What people say to each other")
-    WRITING = "writing", _("What people would say in a bot’s place")
+    IN_PLACE = "in-place", _("What people would say in place of a bot")
     SELF_TALK = "self-talk", _("What bots say to each other")
 
 

@@ -1,5 +1,6 @@
 """Beginnings of a new study: every combination of intentions and raters that tasks and presets declare."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from turnwise.studies.tasks import StudyTask, task_named, tasks
 
 # Parameters of addresses with the answers to the three questions.
 AIM, MATERIAL, RATERS = "know", "with", "by"
+_AUTHORS_AND_YEAR = re.compile(r".*?\b[0-9]{4}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,13 @@ class Start:
 
     @property
     def says(self) -> str:
-        """What happens in the study, and where it is published."""
+        """What happens in the study, what is asked, and where it is published."""
         if self.preset.protocol:
-            return _("%(task)s. As published: %(source)s") % {
-                "task": self.task.title,
-                "source": self.preset.source.partition(",")[0],
-            }
+            questions = ", ".join(question_set(ask.question_set).title.lower() for ask in self.preset.asks)
+            named = _AUTHORS_AND_YEAR.match(self.preset.source)
+            source = named.group() if named else self.preset.source
+            says = _("%(task)s. Asked: %(questions)s. As published: %(source)s.")
+            return says % {"task": self.task.title, "questions": questions, "source": source}
         return _("%(task)s. A design of your own.") % {"task": self.task.title}
 
     @property
@@ -104,7 +107,7 @@ class _Answer(NamedTuple):
 
 
 class Choices:
-    """The three questions with the answers of an address; a missing or impossible answer becomes the first one."""
+    """The three questions, with the answers of an address; the first answer if one is missing or impossible."""
 
     def __init__(self, sent: Mapping[str, str]) -> None:
         self.questions: list[Question] = []

@@ -155,7 +155,7 @@ class Writing(WorkerTask, RehearsedTask):
     title = "Write responses to given contexts"
     menu = "Write responses"
     order = 2
-    intentions = (Intention(Aim.WRITING, Material.CONTEXTS),)
+    intentions = (Intention(Aim.IN_PLACE, Material.CONTEXTS),)
     form = WritingPage
     overview = "tasks/writing/overview.html"
     manual = "static-evaluation"
