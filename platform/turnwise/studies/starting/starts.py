@@ -107,7 +107,7 @@ class _Answer(NamedTuple):
 
 
 class Choices:
-    """The three questions, with the answers of an address; the first answer if one is missing or impossible."""
+    """The three questions with the answers of an address: the first one if an answer is impossible."""
 
     def __init__(self, sent: Mapping[str, str]) -> None:
         self.questions: list[Question] = []
