@@ -207,7 +207,7 @@ async def designed(walk: Walk) -> Study:
     await walk.arrive("New study")
     await walk.follow("Which of two or more bots is better")
     await expect(page.get_by_role("link", name="Which of two")).to_have_attribute("aria-current", "true")
-    await walk.follow("Meena, interactive")
+    await walk.press(page.get_by_role("link", name="Meena, interactive"))
     await expect(page.get_by_label("Published protocol")).to_have_value("meena-interactive")
     await walk.fill(page.get_by_label("Title"), TITLE)
     for title in ("GenericBot", "ELIZA"):

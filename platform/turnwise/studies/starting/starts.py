@@ -45,7 +45,7 @@ class Start:
     def says(self) -> str:
         """What happens in the study, what is asked, and where it is published."""
         if self.preset.protocol:
-            questions = ", ".join(question_set(ask.question_set).title.lower() for ask in self.preset.asks)
+            questions = ", ".join(f"“{question_set(ask.question_set).title}”" for ask in self.preset.asks)
             named = _AUTHORS_AND_YEAR.match(self.preset.source)
             source = named.group() if named else self.preset.source
             says = _("%(task)s. Asked: %(questions)s. As published: %(source)s.")
