@@ -160,8 +160,8 @@ def sign_in(server: str, name: str, password: str) -> Visitor:
 
 def open_study(researcher: Visitor, *, turns: int, target: int) -> tuple[str, str]:
     """Make and open a study with GenericBot; its path for researchers and its link for workers."""
-    page = researcher.get("/studies/new/")
-    form = page.form("/studies/new/")
+    page = researcher.get("/studies/new/?task=conversation")
+    form = page.form("/studies/new/?task=conversation")
     chosen = [name for name, text in page.labels.items() if text.strip() == f"Conversations with {BOT}"]
     if not chosen:
         raise SystemExit(f"{BOT} is not registered at {researcher.server}. An admin can add it under Bots.")

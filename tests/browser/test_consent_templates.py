@@ -21,7 +21,7 @@ async def test_one_is_chosen_and_taken_back(visit: Visit, rex: User) -> None:
     session = {"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": visitor.site}
     await visitor.page.context.add_cookies([session])  # type: ignore[list-item]  # a dictionary will do
     page = visitor.page
-    await visitor.go("/studies/new/")
+    await visitor.go("/studies/new/?task=conversation")
     choice, consent = page.get_by_label("Start from the text for"), page.locator("#id_consent_text")
     debriefing = page.locator("#id_debriefing")
     await expect(choice).to_have_value("board")

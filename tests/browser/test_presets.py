@@ -1,4 +1,4 @@
-"""Somebody begins a study as a publication has it, or as a design of their own."""
+"""Somebody begins a study with what they want to know, or from the list of all kinds of studies."""
 
 import pytest
 from playwright.async_api import expect
@@ -26,27 +26,32 @@ def bot(rex: User) -> Bot:
     )
 
 
-async def test_a_protocol_is_chosen_before_and_in_the_form(visit: Visit, rex: User, bot: Bot) -> None:
+async def test_a_study_begins_with_an_intention_and_a_protocol(visit: Visit, rex: User, bot: Bot) -> None:
     visitor = await visit(viewport={"width": 390, "height": 800}, color_scheme="dark")
     page = visitor.page
     await sign_in(visitor, "/studies/new/")
-    chosen = page.locator(".presets [aria-current]")
-    await expect(chosen).to_have_text("Your own design")
-    ours, others = (
-        page.locator(".presets").all_inner_texts,
-        page.get_by_text("Published studies of other kinds:"),
-    )
-    assert "Meena, static" not in (await ours())[0]
-    await expect(others.get_by_role("link", name="Meena, static")).to_be_visible()
-    await expect(page.get_by_label("Published protocol")).to_have_value("")
-
-    await page.get_by_role("link", name="neural.chat, interactive").click()
-    await expect(chosen).to_have_text("neural.chat, interactive")
-    await expect(page.get_by_label("Published protocol")).to_have_value("neural-chat-interactive")
+    # What somebody wants to know is kept in the address, and leads on without a mouse.
+    await page.get_by_role("link", name="What people say to each other").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("link", name="Two people who talk")).to_be_visible()
+    await expect(page.get_by_role("link", name="Live conversations with bots")).to_have_count(0)
+    await page.get_by_role("link", name="How sensible").press("Enter")
+    await page.get_by_text("What is this? context, response").click()
+    await expect(page.get_by_text("The dialogue so far, to which a response is given.")).to_be_visible()
     assert await visitor.flaws_at(1280, 390, 320) == []
 
-    await page.get_by_role("link", name="Your own design").click()
+    await page.get_by_role("link", name="Invited people").click()
+    await page.get_by_role("link", name="neural.chat, interactive").click()
+    await expect(page.get_by_label("Published protocol")).to_have_value("neural-chat-interactive")
+    await expect(page.get_by_text("no pay · 15 minutes")).to_be_visible()
+    assert await visitor.flaws_at(1280, 390, 320) == []
+
+    await page.get_by_role("link", name="Change").click()
+    await expect(page.get_by_role("link", name="Invited people")).to_have_attribute("aria-current", "true")
+    await page.get_by_text("All kinds of studies").click()
+    await page.get_by_role("link", name="Talk with chatbots", exact=True).click()
     await page.get_by_label("Title").fill("Ours")
+    await page.get_by_text("Languages and protocol").click()
     await page.get_by_label("Published protocol").select_option("Meena, interactive")
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_text("“Ours” is saved.")).to_be_visible()

@@ -205,7 +205,9 @@ async def designed(walk: Walk) -> Study:
         await skipped(walk)
     await walk.follow("New study")
     await walk.arrive("New study")
-    await walk.follow("Meena, interactive")
+    await walk.follow("Which of two or more bots is better")
+    await expect(page.get_by_role("link", name="Which of two")).to_have_attribute("aria-current", "true")
+    await walk.press(page.get_by_role("link", name="Meena, interactive"))
     await expect(page.get_by_label("Published protocol")).to_have_value("meena-interactive")
     await walk.fill(page.get_by_label("Title"), TITLE)
     for title in ("GenericBot", "ELIZA"):
@@ -213,6 +215,7 @@ async def designed(walk: Walk) -> Study:
         await walk.fill(page.get_by_label(f"Conversations with {title}"), "1")
     await walk.fill(page.get_by_label("Fewest turns"), "2")
     await walk.fill(page.get_by_label("Most turns"), "6")
+    await walk.press(page.get_by_text("Instructions, practice, debriefing, contact"))
     await walk.press(page.get_by_role("checkbox", name="Practice before the work"))
     await walk.arrive("New study")
     await walk.push("Save")

@@ -25,7 +25,7 @@ def researcher(rex: Any, sign_in: Any) -> Client:
 
 
 def test_a_new_study_asks_people_about_themselves(researcher: Client, bot: Any) -> None:
-    page = researcher.get("/studies/new/").content.decode()
+    page = researcher.get("/studies/new/?task=conversation").content.decode()
     assert "Questions about the people" in page
     assert "Age, gender, language, and use of chatbots" in page
 

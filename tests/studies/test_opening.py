@@ -132,7 +132,7 @@ def test_a_consent_text_with_unfilled_placeholders_opens_no_study(
     draft: Study, rex: User, sign_in: SignIn
 ) -> None:
     client = sign_in(rex)
-    assert "[your institution]" in client.get("/studies/new/").content.decode()
+    assert "[your institution]" in client.get("/studies/new/?task=conversation").content.decode()
     targets = {each.bot: each.target for each in draft.study_bots.all()}
     begun = TEMPLATE.replace("[your institution]", "Our University")
     save_study(draft, owner=rex, consent_text=begun, targets=targets)

@@ -99,7 +99,7 @@ def test_a_task_that_leaves_something_out_is_refused_by_name() -> None:
         key = "silent"
         title = "Say nothing"
 
-    with pytest.raises(TypeError, match="Silent lacks form, manual, menu, namespace, order, over"):
+    with pytest.raises(TypeError, match="Silent lacks form, intentions, manual, menu, namespace, order"):
         register(Silent)  # type: ignore[type-abstract]
     assert "silent" not in {task.key for task in tasks()}
 
@@ -127,4 +127,4 @@ def test_every_task_has_a_page_for_new_studies(rex: User, sign_in: SignIn) -> No
     for task in tasks():
         assert f'href="/studies/new/?task={task.key}"' in page
         shown = client.get(f"/studies/new/?task={task.key}").content.decode()
-        assert f'?task={task.key}" aria-current="page"' in shown
+        assert f'<p class="beginning"><strong>{task.menu}</strong>' in shown

@@ -5,7 +5,7 @@ answers by the same rules, from memory that ends with the tab.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
@@ -18,10 +18,12 @@ from django.utils.translation import gettext_lazy
 from typing_extensions import override
 
 from turnwise.crowd import refusals
-from turnwise.crowd.panels import study_panels
+from turnwise.crowd.panels import panels, study_panels
 from turnwise.crowd.places.reservation import HOLD, bots_admitting
 from turnwise.live.frames import Frame, RefusedError
+from turnwise.studies.asks import AskSpec
 from turnwise.studies.models import Study
+from turnwise.studies.starting.intentions import Raters
 from turnwise.studies.tasks import Stage, StudyTask, task_of
 
 EXAMPLE_CODE = "EXAMPLE-CODE"
@@ -189,6 +191,14 @@ class WorkerTask(StudyTask):
     @override
     def why_none_can_come(self, study: Study) -> str:
         return study_panels.setup_problems(study)
+
+    @override
+    def raters(self, asks: Sequence[AskSpec]) -> Sequence[Raters]:
+        return [Raters(each.key, each.title, each.brings, are_paid=each.is_paid) for each in panels()]
+
+    @override
+    def recruit(self, study: Study, by: str) -> None:
+        study_panels.recruit_by(study, by)
 
     @override
     def copied_into(self, study: Study, copy: Study) -> None:

@@ -10,6 +10,7 @@ from evaluation.protocols import protocol_named
 from turnwise.studies.ask_rules import rows_of
 from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import PrimaryAnalysis, Speaker, Study
+from turnwise.studies.starting.intentions import Aim, Intention, Material
 from turnwise.studies.tasks import StudyTask, task_named
 
 EMPTY = "empty"
@@ -23,7 +24,9 @@ class Preset:
     Attributes:
         protocol: key of the protocol, in evaluation/protocols; empty of an own design.
         task: key of the task; empty: any task.
+        intentions: what it serves; the first page of a new study offers it there.
         fields: other fields of the study.
+        to_choose: names of optional form fields that the protocol needs, though it gives no value.
         read_as: key of the protocol by which readers judge the conversations of such a study, if any.
         plan: for a study with a queue, raters per item, batch size and the like.
         battery: for a study with batteries, their composition without the systems.
@@ -31,7 +34,9 @@ class Preset:
 
     protocol: str
     task: str
+    intentions: tuple[Intention, ...]
     fields: Mapping[str, Any] = field(default_factory=dict)
+    to_choose: frozenset[str] = frozenset()
     read_as: str = ""
     plan: Mapping[str, int] = field(default_factory=dict)
     battery: Mapping[str, Any] = field(default_factory=dict)
@@ -72,44 +77,56 @@ class Preset:
         return study
 
 
-OWN_DESIGN = Preset("", "")
+OWN_DESIGN = Preset("", "", ())  # each task declares the intentions of its own designs
 PRESETS = (
     OWN_DESIGN,
-    Preset("meena-interactive", "conversation", read_as="meena-read"),
-    Preset("meena-static", "judging"),
+    Preset(
+        "meena-interactive",
+        "conversation",
+        (Intention(Aim.QUALITY, Material.LIVE), Intention(Aim.BETTER, Material.LIVE)),
+        read_as="meena-read",
+    ),
+    Preset("meena-static", "judging", (Intention(Aim.QUALITY, Material.RESPONSES),)),
     # Conversations of an interactive study, judged by others; they are chosen in the queue.
-    Preset("meena-read", "judging"),
+    Preset("meena-read", "judging", (Intention(Aim.QUALITY, Material.CONVERSATIONS),)),
     Preset(
         "neural-chat-interactive",
         "conversation",
+        (Intention(Aim.QUALITY, Material.LIVE),),
         # At least three messages of the person, and no end: the most that a conversation here may have.
         {"opening_speaker": Speaker.HUMAN, "opening_text": "", "min_turns": 6, "max_turns": 500},
     ),
     Preset(
         "neural-chat-pairwise",
         "pairs",
+        (Intention(Aim.BETTER, Material.RESPONSES),),
         plan={"raters_per_item": 7, "batch_size": 50, "training_tries": 3},
     ),
     Preset(
         "r-u-a-robot-audit",
         "judging",
+        (Intention(Aim.IDENTITY, Material.RESPONSES),),
         plan={"raters_per_item": 2, "batch_size": 50, "third_rater": True},
     ),
     # Two people; the form of the study asks which knowledge base they read from.
     Preset(
         "topical-chat",
         "two_people",
+        (Intention(Aim.PEOPLE, Material.TWO_PEOPLE),),
         {"opening_speaker": Speaker.HUMAN, "opening_text": "", "min_turns": 20, "max_turns": 100},
+        frozenset({"knowledge"}),
     ),
     # 150 snippets of five responses; two people judge each.
     Preset(
         "topical-chat-snippets",
         "judging",
+        (Intention(Aim.QUALITY, Material.RESPONSES),),
         plan={"raters_per_item": 2, "batch_size": 50, "shows_reading": True},
     ),
     Preset(
         "r-u-a-robot-user-study",
         "judging",
+        (Intention(Aim.IDENTITY, Material.RESPONSES),),
         {
             "primary_analysis": PrimaryAnalysis.WITHOUT_EXCLUDED,
             "exclusion_rules": "The sum of the three ratings has a standard deviation below 2, or two of "

@@ -18,6 +18,7 @@ from django.urls import reverse
 from turnwise.manual.pages import register_help
 from turnwise.studies.asks import About, AskSpec, By
 from turnwise.studies.outlook import Unit
+from turnwise.studies.starting.intentions import NOBODY, Intention, Raters
 from turnwise.studies.task_keys import add_key
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class StudyTask(ABC):
         title: name of the task in lists of protocols.
         menu: short name on the page of a new study.
         order: place among the tasks on that page, from 1; the first is the default.
+        intentions: what it serves as a design of one's own; the first page of a new study offers it there.
         form: the forms with which such a study is made and edited.
         overview: template of the study's own page, which extends workspace/overview.html.
         has_conversations: whether its studies hold conversations, which others can judge.
@@ -142,6 +144,7 @@ class StudyTask(ABC):
     title: ClassVar[str]
     menu: ClassVar[str]
     order: ClassVar[int]
+    intentions: ClassVar[tuple[Intention, ...]]
     form: ClassVar[type[EditingPage]]
     overview: ClassVar[str]
     manual: ClassVar[str]
@@ -171,9 +174,23 @@ class StudyTask(ABC):
         """The address where what such a study lacks is given."""
         return reverse("studies:edit", args=[study.pk])
 
-    def first_page(self, study: "Study", way: str) -> str:
-        """Address of the first page after such a study was created by one of its `entry_points`, or none."""
+    def first_page(self, study: "Study", way: str, by: str = "") -> str:
+        """Address of the first page after such a study was created.
+
+        Args:
+            study: the new study.
+            way: the one of its `entry_points` by which it began; empty: its design.
+            by: key of the `raters` that were chosen; empty: none were.
+        """
         return study.get_absolute_url()
+
+    def raters(self, asks: Sequence[AskSpec]) -> Sequence[Raters]:
+        """Who can do the work of a study with these asks, in the order of the page of a new study."""
+        return (NOBODY,)
+
+    def recruit(self, study: "Study", by: str) -> None:
+        """Hook: a new study was saved in this transaction; store by which of the `raters` it is done."""
+        return
 
     def first_steps(self, study: "Study") -> "Sequence[SetupStep]":
         """Steps before the design, for a study that starts with an import or the like."""
@@ -255,7 +272,7 @@ def register(task: type[T]) -> type[T]:
     """Register a task.
 
     Raises:
-        TypeError: the class leaves out something that a task has.
+        TypeError: the class leaves out something that a task has, such as its intentions.
         ValueError: the manual has no page of the name that the class gives.
     """
     declared = {name for base in task.__mro__ for name in getattr(base, "__annotations__", ())}

@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -16,18 +17,24 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import TooManyAtOnceError, reads_a_file, too_many, too_often
 from turnwise.bots.trial import Greeting
 from turnwise.studies import services
+from turnwise.studies.ask_rules import rows_of
 from turnwise.studies.facets import facets_of, format_facets, parse_facets, set_facets
 from turnwise.studies.models import Study
 from turnwise.studies.opening_checks import checks, obstacle_among, open_study, try_bots
 from turnwise.studies.outlook import OutlookForm, parse_count
-from turnwise.studies.presets import OWN_DESIGN, PRESETS, preset_named, presets_of
+from turnwise.studies.presets import OWN_DESIGN, PRESETS, preset_named, preset_of
 from turnwise.studies.queries import owned_studies_of, studies_of
+from turnwise.studies.starting.intentions import Aim
+from turnwise.studies.starting.starts import Beginning, Choices, own_questions
 from turnwise.studies.tasks import EditingPage, task_named, task_of, tasks
 
 
 @login_required
 def new(request: AuthenticatedHttpRequest) -> HttpResponse:
-    """Create a study; the address names its preset or its task."""
+    """Create a study; without a preset or a task in the address, ask what the researcher wants to know."""
+    if request.method == "GET" and not request.GET.keys() & {"protocol", "task"}:
+        every = {"tasks": tasks(), "presets": [each for each in PRESETS if each.protocol]}
+        return render(request, "studies/new.html", {"choices": Choices(request.GET.dict()), **every})
     preset = preset_named(request.GET.get("protocol", "")) or OWN_DESIGN
     return _page_of(request)(request, preset.study(request.GET.get("task", "")))
 
@@ -59,35 +66,40 @@ def _page_of(request: HttpRequest) -> Callable[[AuthenticatedHttpRequest, Study]
 
 
 def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
-    task = task_of(study)
+    task, is_new = task_of(study), study.pk is None
+    beginning = Beginning(task, preset_of(study), request.GET.dict() if is_new else {})
+    wants_own = is_new and beginning.aim == Aim.QUESTIONS
+    own = own_questions(request.user, task) if wants_own else ()
+    if own:
+        study.every_ask = rows_of(study, own)
     page = task.form(request.user, study, request.POST or None)
     page.form.files = request.FILES
-    intention, is_new = request.GET.get("way", ""), study.pk is None
-    if request.method == "POST" and page.is_valid() and (saved := _saved(request, page)):
-        return redirect(task.first_page(saved, intention) if is_new else saved)
+    if request.method == "POST" and page.is_valid() and (saved := _saved(request, page, beginning)):
+        return redirect(task.first_page(saved, beginning.way, beginning.by) if is_new else saved)
     context = {
-        "study": study if study.pk else None,
+        "study": None if is_new else study,
         "task": task,
-        "tasks": tasks(),
-        "presets": [(True, presets_of(task)), (False, [each for each in PRESETS if not each.is_for(task)])],
-        "protocol": study.protocol,
-        "way": intention if intention in task.entry_points else "",
+        "beginning": beginning,
+        "to_choose": beginning.preset.to_choose if is_new else (),
+        "lacks_questions": wants_own and not own,
         **page.template_context(),
     }
     return render(request, page.template, context, status=200 if request.method == "GET" else 422)
 
 
-def _saved(request: AuthenticatedHttpRequest, page: EditingPage) -> Study | None:
+def _saved(request: AuthenticatedHttpRequest, page: EditingPage, beginning: Beginning) -> Study | None:
     """Save the study; None if it is refused, with the reason in the form."""
     try:
-        saved = services.save_study(
-            page.study(),
-            owner=request.user,
-            consent_text=page.consent_text(),
-            targets=page.targets(),
-            plan=page.plan(),
-            asks=page.every_ask(),
-        )
+        with transaction.atomic():
+            saved = services.save_study(
+                page.study(),
+                owner=request.user,
+                consent_text=page.consent_text(),
+                targets=page.targets(),
+                plan=page.plan(),
+                asks=page.every_ask(),
+            )
+            task_of(saved).recruit(saved, beginning.by)
     except ValidationError as error:
         page.form.add_error(None, error)
         return None

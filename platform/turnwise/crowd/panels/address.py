@@ -36,6 +36,7 @@ class AnyAddress(Panel):
 
     key = "url"
     title = gettext_lazy("Another panel")
+    brings = gettext_lazy("People of any other recruiting service.")
     about = gettext_lazy(
         "For any panel that puts an id of the person into the link. With a secret, links without the right "
         "signature are refused: the HMAC-SHA256 of CODE:ID (CODE:ID:SESSION where the link has a session) "

@@ -64,22 +64,26 @@ class Panel(ABC):
     Attributes:
         key: stored key, also used in the form's field names.
         title: name shown to people.
+        brings: whom it brings, in a few words, for the page of a new study.
         about: description for researchers, in one or two sentences.
         parameters: names in its links that no other panel uses, the worker's ID first.
         asks_for: settings of a study with this panel: fields of `StudyPanel`.
         outcomes: outcomes for which a study may set a code.
         needed: outcomes for which a study must set a code.
         order: position on the page, from 1.
+        is_paid: whether its people usually take part for pay.
     """
 
     key: ClassVar[str]
     title: ClassVar[str | Promise]
+    brings: ClassVar[str | Promise]
     about: ClassVar[str | Promise]
     order: ClassVar[int]
     parameters: ClassVar[Sequence[str]] = ()
     asks_for: ClassVar[Sequence[str]] = ()
     outcomes: ClassVar[Sequence[Outcome]] = ()
     needed: ClassVar[Sequence[Outcome]] = ()
+    is_paid: ClassVar[bool] = True
 
     @abstractmethod
     def link(self, entry: str, setup: StudyPanel) -> str:

@@ -15,10 +15,12 @@ class OpenLink(Panel):
 
     key = "open"
     title = gettext_lazy("Open link")
+    brings = gettext_lazy("Anyone who has the link: crowd workers, a class, a lab.")
     about = gettext_lazy(
         "For a class, a lab, friends. Nothing stops somebody from taking part again in another browser."
     )
     order = 1
+    is_paid = False
 
     @override
     def link(self, entry: str, setup: StudyPanel) -> str:
@@ -41,8 +43,10 @@ class Invited(Panel):
 
     key = "invited"
     title = gettext_lazy("Invited people")
+    brings = gettext_lazy("Experts or others on your list, each with a link of their own.")
     about = gettext_lazy("Everybody on your list has a link of their own, which lets in one person, once.")
     order = 5
+    is_paid = False
     parameters = (PARAMETER,)
 
     @override

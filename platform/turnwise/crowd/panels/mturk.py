@@ -24,6 +24,7 @@ class MTurk(Panel):
 
     key = "mturk"
     title = "Mechanical Turk"
+    brings = gettext_lazy("Paid crowd workers of Amazon.")
     about = gettext_lazy(
         "Use the link below as the ExternalURL of an ExternalQuestion. Amazon adds the ids, shows a preview "
         "first, and takes a form at the end. The code in it can be looked up under Participants."

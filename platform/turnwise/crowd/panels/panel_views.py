@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from evaluation.files.writing import csv_text
 from turnwise.accounts.models import User
-from turnwise.crowd.models import Outcome, StudyPanel, completion_code
+from turnwise.crowd.models import Outcome, StudyPanel
 from turnwise.crowd.panels import Panel, study_panels
 from turnwise.crowd.panels import panels as all_panels
 from turnwise.crowd.panels.base import LONGEST_SHOWN
@@ -44,7 +44,6 @@ _LABELS = {
     "token": _("Variable with the token for the API"),
     "their_study": _("Id of the study at Prolific"),
 }
-DEFAULT_PARAMETER = "pid"
 LARGEST_LIST = 1_000_000
 
 
@@ -58,6 +57,7 @@ class PanelForm(forms.Form):
     ) -> None:
         super().__init__(data, prefix=panel.key)
         self.panel, self.stored = panel, stored
+        self._proposed = study_panels.proposed_setup(panel)
         self.fields["taken"].label = str(panel.title)
         self.fields["taken"].initial = bool(stored) or is_default
         for name in panel.asks_for:
@@ -67,7 +67,7 @@ class PanelForm(forms.Form):
                 max_length=model_field.max_length,  # type: ignore[union-attr]  # all are texts
                 label=_LABELS[name],
                 help_text=model_field.help_text,  # type: ignore[union-attr]
-                initial=getattr(stored, name) if stored else DEFAULT_PARAMETER if name == "parameter" else "",
+                initial=getattr(stored or self._proposed, name),
                 widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
             )
         for outcome in panel.outcomes:
@@ -83,7 +83,7 @@ class PanelForm(forms.Form):
         """Stored code of an outcome, or a new one if a panel that requires codes has none yet."""
         if self.stored and (self.stored.codes or outcome not in self.panel.needed):
             return str(self.stored.codes.get(outcome, ""))
-        return completion_code() if self.panel.needed else ""
+        return str(self._proposed.codes.get(outcome, ""))
 
     @property
     def settings(self) -> list[forms.BoundField]:
@@ -231,7 +231,7 @@ def _page(
 
 
 def _as_new(study: Study, form: PanelForm) -> StudyPanel:
-    return StudyPanel(study=study, panel=form.panel.key, parameter=DEFAULT_PARAMETER)
+    return StudyPanel(study=study, panel=form.panel.key, parameter=study_panels.DEFAULT_PARAMETER)
 
 
 @require_POST

@@ -38,6 +38,7 @@ class Prolific(Panel):
 
     key = "prolific"
     title = "Prolific"
+    brings = gettext_lazy("Paid crowd workers of Prolific.")
     about = gettext_lazy(
         "Give Prolific the link below as the URL of the study, with the option “URL parameters”, and set up "
         "one completion path there for each code."

@@ -11,17 +11,39 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from turnwise.crowd.models import Invitation, Participation, StudyPanel, Worker
-from turnwise.crowd.panels import check_settings, panels
+from turnwise.crowd.models import Invitation, Participation, StudyPanel, Worker, completion_code
+from turnwise.crowd.panels import Panel, check_settings, panels
 from turnwise.crowd.panels.base import shortened
+from turnwise.crowd.panels.links import OpenLink
 from turnwise.studies.models import Study
 
+DEFAULT_PARAMETER = "pid"
 MOST_INVITED_AT_ONCE = 5000
 LONGEST_NAME = 254
 # Settings that identify workers: changing them would turn known workers into new ones.
 LOCKED = ("parameter", "secret")
 # Match only from the beginning of a word: otherwise a long word without @ is scanned from each letter.
 _ADDRESS = re.compile(r"(?<![^\s<>,;:\"()\[\]])[^\s<>,;:\"()\[\]]+@[^\s<>,;:\"()\[\]]+")
+
+
+def proposed_setup(panel: Panel) -> StudyPanel:
+    """Propose settings of a study with a panel: new codes, if it requires any."""
+    codes = {str(outcome): completion_code() for outcome in panel.outcomes} if panel.needed else {}
+    parameter = DEFAULT_PARAMETER if "parameter" in panel.asks_for else ""
+    return StudyPanel(panel=panel.key, parameter=parameter, codes=codes)
+
+
+def recruit_by(study: Study, key: str) -> None:
+    """Let a new study take people from one panel, with proposed settings, in the caller's transaction.
+
+    An unknown key and the open link, which every study without panels has, leave the study as it is.
+    """
+    panel = next((each for each in panels() if each.key == key), None)
+    if panel and panel.key != OpenLink.key:
+        setup = proposed_setup(panel)
+        setup.study = study
+        check_settings(setup)
+        setup.save()
 
 
 @transaction.atomic

@@ -31,6 +31,7 @@ from turnwise.studies.asks import About, AskSpec, By
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.outlook import Conclusion, PlannedStudy, Unit, parse_count
 from turnwise.studies.queries import active_bots_of, count_expression
+from turnwise.studies.starting.intentions import Aim, Intention, Material
 from turnwise.studies.tasks import Plan, Rows, Share, copied_row, register
 from turnwise.tasks.arena import rehearsal
 from turnwise.tasks.arena.battles import battles_left, target_battles, voted_battles
@@ -47,6 +48,7 @@ class Arena(WorkerTask, ReportedTask, RehearsedTask):
     title = "Talk with two chatbots at once, and say which is better"
     menu = "Talk with two at once"
     order = 7
+    intentions = (Intention(Aim.BETTER, Material.LIVE),)
     form = ArenaPage
     overview = "tasks/arena/overview.html"
     manual = "assistants"

@@ -21,6 +21,7 @@ from turnwise.rehearsals.services import copy_study
 from turnwise.studies.models import ReEntry, ReplyDisplay, Speaker, Study
 from turnwise.studies.outlook import PlannedStudy, planned_conversations
 from turnwise.studies.queries import active_bots_of, with_bots
+from turnwise.studies.starting.intentions import Aim, Intention, Material
 from turnwise.studies.tasks import Rows, register
 from turnwise.tasks.conversation import rehearsal
 from turnwise.tasks.conversation.preview import TalkPreviewed
@@ -35,6 +36,11 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
     title = "Talk with a chatbot and judge its replies"
     menu = "Talk with chatbots"
     order = 1
+    intentions = (
+        Intention(Aim.QUALITY, Material.LIVE),
+        Intention(Aim.BETTER, Material.LIVE),
+        Intention(Aim.QUESTIONS, Material.LIVE),
+    )
     form = ConversationPage
     overview = "tasks/conversation/overview.html"
     manual = "labelling"

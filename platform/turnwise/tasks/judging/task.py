@@ -4,6 +4,7 @@ from functools import partial
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
+from evaluation.machine_judges.template import judgeable_questions
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.bundles.columns import Table
@@ -14,18 +15,30 @@ from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.items.subjects import add_all_items_of
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.questions.question_sets import question_set
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.reports.conduct import manners
 from turnwise.reports.queries import analysis_plan
 from turnwise.reports.report_kinds import Computation, ReportedTask
-from turnwise.studies.asks import OF_EACH_ITEM, About, By
+from turnwise.studies.asks import OF_EACH_ITEM, About, AskSpec, By
 from turnwise.studies.models import Study
+from turnwise.studies.starting.intentions import Aim, Intention, Material, Raters
 from turnwise.studies.tasks import SetupStep, register
 from turnwise.tasks.judging import battery_rehearsal, forms, rehearsal
 from turnwise.tasks.judging.assisted import labels_of_judges, with_assisted
 from turnwise.tasks.judging.forms import JudgingPage
 from turnwise.tasks.judging.preview import JudgingPreviewed
 from turnwise.tasks.judging.results import asks_with_judgments
+
+MACHINE = Raters(
+    "machine",
+    _("A machine judge"),
+    _(
+        "A bot answers the questions: choose what it judges in the queue, then start it there under “Machine "
+        "judges”. People can judge beside it."
+    ),
+    are_people=False,
+)
 
 
 @register
@@ -36,6 +49,11 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     title = "Judge responses, single turns or whole conversations"
     menu = "Judge responses or conversations"
     order = 3
+    intentions = (
+        *(Intention(aim, Material.RESPONSES) for aim in (Aim.QUALITY, Aim.QUESTIONS)),
+        *(Intention(aim, Material.CONVERSATIONS) for aim in (Aim.QUALITY, Aim.QUESTIONS, Aim.PEOPLE)),
+        *(Intention(aim, Material.FILE, forms.WAY) for aim in (Aim.QUALITY, Aim.QUESTIONS, Aim.PEOPLE)),
+    )
     form = JudgingPage
     overview = "tasks/judging/overview.html"
     manual = "labelling"
@@ -60,8 +78,16 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     read = "items"
 
     @override
-    def first_page(self, study: Study, way: str) -> str:
-        return forms.begin_with_import(study) if way == forms.WAY else super().first_page(study, way)
+    def first_page(self, study: Study, way: str, by: str = "") -> str:
+        if way == forms.WAY:
+            return forms.begin_with_import(study)
+        # A machine judge starts from the queue, once it has items.
+        return self.designed_at(study) if by == MACHINE.key else super().first_page(study, way, by)
+
+    @override
+    def raters(self, asks: Sequence[AskSpec]) -> Sequence[Raters]:
+        able = any(judgeable_questions(question_set(ask.question_set)) for ask in asks)
+        return [*super().raters(asks), *([MACHINE] if able else [])]
 
     @override
     def first_steps(self, study: Study) -> Sequence[SetupStep]:

@@ -34,6 +34,7 @@ from turnwise.studies.demo_studies import CONSENT_TO_READ
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_named
 from turnwise.studies.services import save_study, set_state
+from turnwise.studies.starting.intentions import Aim, Intention, Material
 from turnwise.studies.tasks import register
 from turnwise.tasks.judging.preview import JudgingPreviewed
 from turnwise.tasks.judging.rehearsal import copy_with_queue
@@ -96,6 +97,7 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
     title = "Compare two responses or two conversations side by side"
     menu = "Compare side by side"
     order = 5
+    intentions = (Intention(Aim.BETTER, Material.RESPONSES), Intention(Aim.BETTER, Material.CONVERSATIONS))
     form = PairsPage
     overview = "tasks/pairs/overview.html"
     manual = "pairs"

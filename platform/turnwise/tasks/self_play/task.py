@@ -23,6 +23,7 @@ from turnwise.reports.report_kinds import Computation, TaskWithReport
 from turnwise.studies.forms import StudyForm
 from turnwise.studies.models import Speaker, Study
 from turnwise.studies.outlook import PlannedStudy, Unit, parse_count
+from turnwise.studies.starting.intentions import Aim, Intention, Material
 from turnwise.studies.tasks import Plan, Rows, Stage, copied_row, register
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
 from turnwise.tasks.self_play import jobs, metrics, queries, services
@@ -111,6 +112,7 @@ class SelfPlay(TaskWithReport):
     title = "Chatbots talk with each other"
     menu = "Self-play"
     order = 4
+    intentions = (Intention(Aim.SELF_TALK, Material.BOTS),)
     form = SelfPlayPage
     overview = "tasks/self_play/overview.html"
     manual = "self-play"

@@ -19,6 +19,7 @@ from turnwise.studies.forms import ASKING, FIELDS, StudyForm
 from turnwise.studies.models import Speaker, Study
 from turnwise.studies.outlook import PlannedStudy, parse_count, planned_conversations
 from turnwise.studies.queries import active_bots_of
+from turnwise.studies.starting.intentions import Aim, Intention, Material
 from turnwise.studies.tasks import Plan, Rows, copied_row, register
 from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask, pictures_line
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
@@ -90,6 +91,7 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
     title = "Two people talk with each other"
     menu = "Have people talk with each other"
     order = 6
+    intentions = (Intention(Aim.PEOPLE, Material.TWO_PEOPLE), Intention(Aim.QUESTIONS, Material.TWO_PEOPLE))
     form = TwoPeoplePage
     overview = "tasks/two_people/overview.html"
     manual = "human-human"

@@ -25,6 +25,7 @@ from turnwise.studies.forms import FIELDS, StudyForm
 from turnwise.studies.models import PrimaryAnalysis, Study
 from turnwise.studies.outlook import PlannedStudy, Unit, parse_count
 from turnwise.studies.queries import count_expression, counts_of
+from turnwise.studies.starting.intentions import Aim, Intention, Material
 from turnwise.studies.tasks import Plan, Rows, Share, Stage, copied_row, register
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
 from turnwise.tasks.writing import rehearsal
@@ -154,6 +155,7 @@ class Writing(WorkerTask, RehearsedTask):
     title = "Write responses to given contexts"
     menu = "Write responses"
     order = 2
+    intentions = (Intention(Aim.IN_PLACE, Material.CONTEXTS),)
     form = WritingPage
     overview = "tasks/writing/overview.html"
     manual = "static-evaluation"
