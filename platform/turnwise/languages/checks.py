@@ -59,7 +59,7 @@ def _faults_of_form(text: WorkerText, form: str, *, is_last: bool) -> Iterator[s
 
 
 def _faults_of_values(english: str, form: str, *, is_last: bool) -> Iterator[str]:
-    """Check the values; forms for few numbers, which come before the last one, may say the number as a word."""
+    """Check the values; all forms but the last may write the number as a word."""
     wanted, present = set(_values(english)), set(_values(form))
     for value in sorted(wanted - present if is_last else ()):
         yield _("%(value)s is missing. Copy it from the English text.") % {"value": value}

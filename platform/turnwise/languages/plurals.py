@@ -12,13 +12,14 @@ from django.utils.translation import to_locale
 
 from turnwise.live.rendering.replaced_texts import number_of_forms, plural_rule
 
+_BY_LAST_DIGITS = (
+    "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<12 || n%100>14) ? 1 : 2);"
+)
 CHOICES: Mapping[str, Promise] = {
     "nplurals=2; plural=(n != 1);": _("Two forms: 1, and all other numbers (as English)"),
     "nplurals=2; plural=(n > 1);": _("Two forms: 0 and 1, and all other numbers (as French)"),
     "nplurals=1; plural=0;": _("One form for all numbers (as Japanese)"),
-    "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<12 || n%100>14) ? 1 : 2);": _(
-        "Three forms, by the last digits (as Russian)"
-    ),
+    _BY_LAST_DIGITS: _("Three forms, by the last digits (as Russian)"),
 }
 """Rules for languages that Django does not know."""
 _NUMBERS = (*range(200), 1_000_000)
@@ -39,7 +40,8 @@ def known_plural_forms(code: str) -> str:
 @cache
 def example_numbers(plural_forms: str) -> Sequence[str]:
     """For each plural form, the first numbers that use it, such as "2, 3, 4, …"."""
-    rule, found = plural_rule(plural_forms), [[] for _form in range(number_of_forms(plural_forms))]  # type: list[list[int]]
+    rule = plural_rule(plural_forms)
+    found: list[list[int]] = [[] for _form in range(number_of_forms(plural_forms))]
     for number in _NUMBERS:
         found[rule(number)].append(number)
     shown = [(", ".join(map(str, numbers[:_SHOWN])), len(numbers) > _SHOWN) for numbers in found]

@@ -1,6 +1,6 @@
 """The table of a language's texts: what is translated, by whom, and what is missing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -115,6 +115,14 @@ def _searched(row: TextRow) -> Sequence[str]:
 def progress_of(language: Language) -> Progress:
     """How much of a language is translated."""
     return _progress(language, current_forms(language))
+
+
+def used_by(codes: Iterable[str]) -> list[Progress]:
+    """Progress of the languages in use that have the texts of these codes: their own, or the general form."""
+    both = [each for code in codes for each in (code.lower(), code.split("-")[0].lower())]
+    wanted = list(dict.fromkeys(both))
+    known = {each.catalog: each for each in Language.objects.filter(active=True)}
+    return [progress_of(known[code]) for code in wanted if code in known]
 
 
 def all_progress() -> list[Progress]:

@@ -105,7 +105,7 @@ def written_texts(language: str) -> dict[str, str]:
 
 
 def _written(language: str) -> list[LiveLanguage]:
-    """A language and its general form, as far as they are translated in the product; the general one first."""
+    """A language's general form and itself, as far as they are translated in the product."""
     if language == ENGLISH:
         return []
     codes = dict.fromkeys((language.split("-")[0], {"zh": "zh-hans"}.get(language, language)))
@@ -121,9 +121,8 @@ def _with_written(key: str, language: str, versions: tuple[tuple[str, int], ...]
     }
     exact = {**questions.translations.get(language, {}), **of_set}
     try:
-        return replace(questions, translations={**questions.translations, language: exact}).in_language(
-            language
-        )
+        complete = replace(questions, translations={**questions.translations, language: exact})
+        return complete.in_language(language)
     except DeclarationError as error:  # such as two choices with the same translation
         log.warning("The written translations of %s to %s are not used: %s", key, language, error)
         return questions.in_language(language)

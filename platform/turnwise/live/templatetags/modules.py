@@ -47,7 +47,8 @@ def module(context: template.Context, path: str) -> SafeString:
 def _translated(path: str, language: str, version: int) -> SafeString:
     """Translated texts of a module and its imports, as a block of JSON that `kit/gettext.js` reads.
 
-    A text that is changed in the product has another version, so it is rendered anew. Characters with a meaning in HTML are escaped, so that a text cannot end the block.
+    A text that is changed in the product has another version, so it is rendered anew. Characters with a
+    meaning in HTML are escaped, so that a text cannot end the block.
     """
     if language == "en":
         return SafeString("")
