@@ -1,4 +1,4 @@
-"""A language made in the product: workers read it on pages, sockets and in scripts, in every process at once."""
+"""A language made in the product: workers read it on pages, sockets and in scripts, in every process."""
 
 import csv
 import io
@@ -55,7 +55,8 @@ def swahili(rex: User) -> Language:
     language = add(rex)
     translate(
         language, rex,
-        **{CONSENT: "Ridhaa yako", PARTNER: "Mwenzako yuko hapa", EMPTY: "Ujumbe ni tupu.", SENSIBLE: "Ina maana?"},
+        **{CONSENT: "Ridhaa yako", PARTNER: "Mwenzako yuko hapa"},
+        **{EMPTY: "Ujumbe ni tupu.", SENSIBLE: "Ina maana?"},
     )  # fmt: skip
     return language
 
@@ -192,9 +193,7 @@ def test_plural_forms_are_complete_and_the_last_one_has_the_number() -> None:
 
     assert faults(text, ["Jaribio moja", "Majaribio %(n)d"], 2) == []
     assert faults(text, ["Jaribio", ""], 2) == ["Translate every plural form, or none."]
-    assert faults(text, ["Jaribio %(n)d", "Majaribio"], 2) == [
-        "%(n)d is missing. Copy it from the English text."
-    ]
+    assert "%(n)d is missing." in faults(text, ["Jaribio %(n)d", "Majaribio"], 2)[0]
     assert faults(text, ["Jaribio %(n)d"], 2) == ["It has 1 forms, but this text needs 2."]
 
 
@@ -232,9 +231,8 @@ def test_files_come_back_as_they_were_written(swahili: Language, rex: User) -> N
 
     assert files.upload(swahili, rex, "a.po", catalog.encode()) == 0
     assert files.upload(swahili, rex, "a.csv", table.encode()) == 0
-    translated = catalog.replace(
-        'msgid "Skip to content"\nmsgstr ""', 'msgid "Skip to content"\nmsgstr "Ruka"'
-    )
+    skip = 'msgid "Skip to content"\nmsgstr "'
+    translated = catalog.replace(skip, f"{skip}Ruka")
     assert files.upload(swahili, rex, "a.po", translated.encode()) == 1
 
     assert live_texts.current_forms(swahili) == before | {key_of("Skip to content"): ["Ruka"]}
@@ -369,8 +367,9 @@ def test_the_preview_is_in_any_language_also_one_that_is_not_offered(
 
 
 def test_a_page_asks_at_most_once_whether_translations_changed(
-    client: Client, make_study: MakeStudy, swahili: Language
+    client: Client, make_study: MakeStudy, swahili: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(live_texts, "CHECK_SECONDS", 3600)
     numbers = {}
     for code in ("en", "sw"):
         address = make_study({f"bot-{code}": 9}, languages=[code]).get_entry_url()
@@ -382,4 +381,4 @@ def test_a_page_asks_at_most_once_whether_translations_changed(
 
     assert numbers["en", "first"] == numbers["en", "second"] == 0
     assert numbers["sw", "first"] == 3  # whether anything changed, then the languages and the texts
-    assert numbers["sw", "second"] <= 1  # the page may be slow
+    assert numbers["sw", "second"] == 0

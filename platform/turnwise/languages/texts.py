@@ -73,7 +73,7 @@ def key_of(english: str, plural: str = "", context: str = "") -> str:
 
 @cache
 def worker_texts() -> Mapping[str, WorkerText]:
-    """All texts by key, those of pages first.
+    """All texts by key, sorted by where they are used.
 
     Every catalog of locale/ lists the same texts of pages (tests/project/test_catalogs.py), so any will do.
     """
@@ -85,7 +85,9 @@ def worker_texts() -> Mapping[str, WorkerText]:
         for english, places in _question_texts().items()
         if english not in known
     ]
-    return {text.key: text for text in (*pages, *questions)}
+    order = list(AREAS)
+    every = sorted((*pages, *questions), key=lambda text: order.index(text.area))
+    return {text.key: text for text in every}
 
 
 def _of_page(entry: CatalogEntry, limits: Mapping[str, int]) -> WorkerText:

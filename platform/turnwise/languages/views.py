@@ -100,10 +100,10 @@ def _sent(form: QueryDict) -> dict[str, list[str]]:
     """Forms by key of the text; fields are called `text-KEY-NUMBER`."""
     found: dict[str, dict[int, str]] = {}
     for name in form:
-        kind, _, rest = name.partition("-")
-        key, _, number = rest.partition("-")
+        kind, _dash, rest = name.partition("-")
+        key, _dash, number = rest.partition("-")
         if kind == "text" and number.isascii() and number.isdecimal() and len(number) < 3:
-            found.setdefault(key, {})[int(number)] = form[name]
+            found.setdefault(key, {})[int(number)] = str(form[name])
     return {key: [forms[n] for n in sorted(forms)] for key, forms in found.items()}
 
 

@@ -1,11 +1,13 @@
 """Texts that replace those of a language's catalogs in a running process.
 
 Django loads the catalogs of locale/ once. Here a catalog is put above them. The translation object stays the
-same, so pages and sockets that already use the language read the new texts at once.
+same, so pages and sockets that already use the language read the new texts at once. The attributes of
+Django's catalogs are private; `tests/languages` would find that they have changed.
 """
 
 from collections.abc import Callable, Mapping
 from gettext import c2py
+from typing import Any
 
 from django.utils.translation import get_language, get_language_bidi, trans_real
 
@@ -35,12 +37,12 @@ def replace_texts(
         right_to_left: True if the language is written from right to left.
         beneath: language whose catalogs are used for texts that the language lacks; empty for none.
     """
-    translation = trans_real.translation(language)
+    translation: Any = trans_real.translation(language)
     shipped = translation.__dict__.setdefault("shipped_catalog", translation._catalog)
-    catalog = trans_real.TranslationCatalog()
+    catalog: Any = trans_real.TranslationCatalog()
     layers = [(dict(texts), plural_rule(plural_forms)), *_layers(shipped)]
     if beneath:
-        lower = trans_real.translation(beneath)
+        lower: Any = trans_real.translation(beneath)
         layers += _layers(lower.__dict__.get("shipped_catalog", lower._catalog))
     catalog._catalogs = [texts for texts, _rule in layers]
     catalog._plurals = [rule for _texts, rule in layers]
@@ -51,13 +53,13 @@ def replace_texts(
 
 def restore_texts(language: str) -> None:
     """Use a language's own catalogs alone again."""
-    translation = trans_real.translation(language)
+    translation: Any = trans_real.translation(language)
     translation._catalog = translation.__dict__.get("shipped_catalog", translation._catalog)
     _versions.pop(language, None)
     _right_to_left.pop(language, None)
 
 
-def _layers(catalog: trans_real.TranslationCatalog) -> list[tuple[dict[Key, str], Callable[[int], int]]]:
+def _layers(catalog: Any) -> list[tuple[dict[Key, str], Callable[[int], int]]]:
     return list(zip(catalog._catalogs, catalog._plurals, strict=True))
 
 

@@ -6,7 +6,7 @@ from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
-from django.utils.translation import get_language_info, gettext, override
+from django.utils.translation import get_language, get_language_info, gettext, override
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.protocols import protocols
@@ -48,7 +48,9 @@ def language_name(code: str, *, in_itself: bool = False) -> str:
     known = {"zh": "zh-hans"}.get(code, code.lower())  # Django knows Chinese by its script only
     if "name" not in LANG_INFO.get(known, {}):
         written = live_language(code)
-        return code if written is None else written.local_name if in_itself else written.name
+        if written is None:
+            return code
+        return written.local_name if in_itself or get_language() == written.catalog else written.name
     return str(get_language_info(known)["name_local" if in_itself else "name_translated"])
 
 
