@@ -27,6 +27,10 @@ class LanguageForm(forms.ModelForm[Language]):
             "name": gettext_lazy("Name in English"),
             "local_name": gettext_lazy("Name in the language itself"),
         }
+        help_texts: ClassVar[dict[str, Any]] = {
+            "name": "",
+            "local_name": gettext_lazy("As workers choose it. For example: Kiswahili"),
+        }
 
 
 class NewLanguageForm(LanguageForm):

@@ -62,7 +62,10 @@ def refresh(*, at_once: bool = False) -> None:
     """
     if (not at_once and time.monotonic() < _copy.fresh_until) or _is_on_event_loop():
         return
-    with _lock:
+    # A slow query holds up nobody: others go on with the copy that they have.
+    if not _lock.acquire(blocking=at_once or not is_in_use()):
+        return
+    try:
         if not at_once and time.monotonic() < _copy.fresh_until:
             return
         found = Revision.objects.aggregate(number=Count("pk"), newest=Max("pk"))
@@ -71,6 +74,8 @@ def refresh(*, at_once: bool = False) -> None:
             _load()
             _copy.state = state
         _copy.fresh_until = time.monotonic() + CHECK_SECONDS
+    finally:
+        _lock.release()
 
 
 async def refresh_async() -> None:

@@ -83,7 +83,7 @@ def editable_languages(user: User) -> QuerySet[Language]:
 
 def rows_of(language: Language) -> list[TextRow]:
     """All texts in their order, with their translations."""
-    shipped = shipped_forms(language.code)
+    shipped = shipped_forms(language.code, language.number_of_forms)
     newest = Translation.objects.filter(revision__language=language).order_by("key", "-revision_id")
     written = {row.key: row for row in newest.distinct("key").select_related("revision__author")}
     return [_row(text, shipped.get(key, ()), written.get(key)) for key, text in worker_texts().items()]
@@ -137,7 +137,7 @@ def all_progress() -> list[Progress]:
 
 
 def _progress(language: Language, written: Mapping[str, Forms]) -> Progress:
-    shipped, texts = shipped_forms(language.code), worker_texts()
+    shipped, texts = shipped_forms(language.code, language.number_of_forms), worker_texts()
     return Progress(language, sum(bool(written.get(key) or shipped.get(key)) for key in texts), len(texts))
 
 

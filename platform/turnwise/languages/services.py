@@ -97,7 +97,7 @@ def save_translations(
         Language.objects.select_for_update().get(pk=language.pk)
         now = current_forms(language)
         before = now if seen is None else current_forms(language, until=seen)
-        shipped = shipped_forms(language.code)
+        shipped = shipped_forms(language.code, language.number_of_forms)
         cleaned = {key: _cleaned(forms, shipped.get(key, ())) for key, forms in sent.items()}
         changed = {key: forms for key, forms in cleaned.items() if forms != list(before.get(key, []))}
         changed = {key: forms for key, forms in changed.items() if forms != list(now.get(key, []))}
@@ -122,7 +122,7 @@ def _cleaned(forms: Sequence[str], shipped: Sequence[str]) -> list[str]:
 
 def faults_of(language: Language, sent: Mapping[str, Sequence[str]]) -> Faults:
     """What is wrong with translations, by key of the text; texts without faults are left out."""
-    texts, shipped = worker_texts(), shipped_forms(language.code)
+    texts, shipped = worker_texts(), shipped_forms(language.code, language.number_of_forms)
     refused: Faults = {}
     for key, forms in sent.items():
         cleaned = _cleaned(forms, shipped.get(key, ()))

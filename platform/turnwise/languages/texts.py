@@ -152,12 +152,19 @@ def shipped_base(code: str) -> str:
 
 
 @cache
-def shipped_forms(code: str) -> Mapping[str, tuple[str, ...]]:
-    """Complete translations of a language that come with Turnwise, by key of the text."""
+def shipped_forms(code: str, number_of_forms: int) -> Mapping[str, tuple[str, ...]]:
+    """Complete translations of a language that come with Turnwise, by key of the text.
+
+    Args:
+        code: code of the language.
+        number_of_forms: how many plural forms it has. Its general form may have another number; then the
+            texts with plurals are left out.
+    """
     base = shipped_base(code)
     found = {}
     for entry in _shipped_catalog(to_locale(base)) if base else ():
-        if all(entry.forms) and entry.forms and not entry.is_fuzzy:
+        wanted = number_of_forms if entry.plural else 1
+        if len(entry.forms) == wanted and all(entry.forms) and not entry.is_fuzzy:
             found[key_of(entry.english, entry.plural, entry.context)] = entry.forms
     texts = shipped_translations()
     general = code.split("-")[0].lower()

@@ -43,7 +43,7 @@ def module(context: template.Context, path: str) -> SafeString:
     return format_html('{}{}\n<script type="module" src="{}"></script>', texts, links, static(path))
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=500)
 def _translated(path: str, language: str, version: int) -> SafeString:
     """Translated texts of a module and its imports, as a block of JSON that `kit/gettext.js` reads.
 
