@@ -39,7 +39,7 @@ class CatalogEntry:
         plural: the form for other numbers, or "".
         context: what distinguishes it from an equal text, or "".
         forms: the translation's plural forms, or the only one.
-        places: files in which the text is used.
+        sources: files in which the text is used.
         is_fuzzy: True if the translation is marked as a guess.
     """
 
@@ -48,7 +48,7 @@ class CatalogEntry:
     plural: str
     context: str
     forms: tuple[str, ...]
-    places: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     is_fuzzy: bool = False
 
 
@@ -66,7 +66,7 @@ class _Draft:
 
     line: int = 0
     parts: dict[str, str] = field(default_factory=dict)
-    places: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
     is_fuzzy: bool = False
     latest: str = ""
 
@@ -76,7 +76,7 @@ class _Draft:
         get = self.parts.get
         return CatalogEntry(
             self.line, get("msgid", ""), get("msgid_plural", ""), get("msgctxt", ""), forms,
-            tuple(self.places), self.is_fuzzy,
+            tuple(self.sources), self.is_fuzzy,
         )  # fmt: skip
 
 
@@ -125,8 +125,8 @@ class _Reader:
         if "msgstr" in "".join(self.draft.parts):
             self.finish()
         if line.startswith("#:"):
-            self.draft.places += [
-                place.rsplit(":", 1)[0] if place[-1:].isdigit() else place for place in line[2:].split()
+            self.draft.sources += [
+                source.rsplit(":", 1)[0] if source[-1:].isdigit() else source for source in line[2:].split()
             ]
         elif line.startswith("#,"):
             self.draft.is_fuzzy = "fuzzy" in line
@@ -182,7 +182,7 @@ def catalog_lines(entries: Iterable[CatalogEntry], *, language: str, plural_form
     yield from (f"{_quoted(line)}\n" for line in header)
     for entry in entries:
         yield "\n"
-        yield from (f"#: {place.replace(' ', '')}\n" for place in entry.places)
+        yield from (f"#: {source.replace(' ', '')}\n" for source in entry.sources)
         if entry.context:
             yield f"msgctxt {_quoted(entry.context)}\n"
         yield f"msgid {_quoted(entry.english)}\n"

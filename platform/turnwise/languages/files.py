@@ -29,7 +29,7 @@ def _entries(language: Language) -> Iterator[CatalogEntry]:
     for row in rows_of(language):
         text, empty = row.text, [""] * (language.number_of_forms if row.text.plural else 1)
         forms = tuple(row.forms or empty)
-        yield CatalogEntry(0, text.english, text.plural, text.context, forms, text.places)
+        yield CatalogEntry(0, text.english, text.plural, text.context, forms, text.sources)
 
 
 def catalog_text(language: Language) -> str:
@@ -46,7 +46,7 @@ def csv_file(language: Language) -> str:
     rows: list[Sequence[object]] = [("used in", *_SOURCE, *columns)]
     for entry in _entries(language):
         forms = [*entry.forms, *[""] * (len(columns) - len(entry.forms))]
-        rows.append((" ".join(entry.places), entry.context, entry.english, entry.plural, *forms))
+        rows.append((" ".join(entry.sources), entry.context, entry.english, entry.plural, *forms))
     return csv_text(rows)
 
 

@@ -127,10 +127,10 @@ def _load() -> None:
         each for code, each in wanted.items() if code not in before or before[code].version != each.newest
     ]
     kept = {code: before[code] for code in wanted if code in before}
-    _copy.languages = kept | {each.catalog: _put_in_place(each) for each in changed}
+    _copy.languages = kept | {each.catalog: _loaded(each) for each in changed}
 
 
-def _put_in_place(language: Language) -> LiveLanguage:
+def _loaded(language: Language) -> LiveLanguage:
     texts = worker_texts()
     forms = {key: forms for key, forms in current_forms(language).items() if forms and key in texts}
     version: int = language.newest  # type: ignore[attr-defined]  # annotated

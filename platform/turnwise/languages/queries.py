@@ -109,7 +109,7 @@ def filtered(rows: Sequence[TextRow], *, find: str = "", only: str = "", area: s
 
 
 def _searched(row: TextRow) -> Sequence[str]:
-    return (row.text.english, row.text.plural, *row.forms, *row.text.places)
+    return (row.text.english, row.text.plural, *row.forms, *row.text.sources)
 
 
 def progress_of(language: Language) -> Progress:

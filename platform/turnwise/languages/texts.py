@@ -45,7 +45,7 @@ class WorkerText:
         english: the text; its singular if it has a plural.
         plural: the form for other numbers, or "".
         context: what distinguishes it from an equal text, or "".
-        places: files in which it is used.
+        sources: files in which it is used.
         area: key of `AREAS`.
         most: most characters of a translation.
         is_question: True if it belongs to a question set.
@@ -55,7 +55,7 @@ class WorkerText:
     english: str
     plural: str
     context: str
-    places: tuple[str, ...]
+    sources: tuple[str, ...]
     area: str
     most: int
     is_question: bool = False
@@ -81,8 +81,8 @@ def worker_texts() -> Mapping[str, WorkerText]:
     pages = [_of_page(entry, limits) for entry in _shipped_catalog(_catalogs()[0].name)]
     known = {text.english for text in pages if not text.plural and not text.context}
     questions = [
-        _of_question(english, places, limits)
-        for english, places in _question_texts().items()
+        _of_question(english, sources, limits)
+        for english, sources in _question_texts().items()
         if english not in known
     ]
     order = list(AREAS)
@@ -92,13 +92,13 @@ def worker_texts() -> Mapping[str, WorkerText]:
 
 def _of_page(entry: CatalogEntry, limits: Mapping[str, int]) -> WorkerText:
     key, most = key_of(entry.english, entry.plural, entry.context), _most(entry.english, entry.plural, limits)
-    area = _area(entry.places)
-    return WorkerText(key, entry.english, entry.plural, entry.context, entry.places, area, most)
+    area = _area(entry.sources)
+    return WorkerText(key, entry.english, entry.plural, entry.context, entry.sources, area, most)
 
 
-def _of_question(english: str, places: tuple[str, ...], limits: Mapping[str, int]) -> WorkerText:
+def _of_question(english: str, sources: tuple[str, ...], limits: Mapping[str, int]) -> WorkerText:
     most = _most(english, "", limits)
-    return WorkerText(key_of(english), english, "", "", places, QUESTIONS, most, is_question=True)
+    return WorkerText(key_of(english), english, "", "", sources, QUESTIONS, most, is_question=True)
 
 
 def _most(english: str, plural: str, limits: Mapping[str, int]) -> int:
@@ -117,8 +117,8 @@ def _question_limits() -> dict[str, int]:
     return limits
 
 
-def _area(places: Iterable[str]) -> str:
-    first = next(iter(places), "")
+def _area(sources: Iterable[str]) -> str:
+    first = next(iter(sources), "")
     return next(area for area, (_title, parts) in AREAS.items() if any(part in first for part in parts))
 
 
@@ -130,7 +130,7 @@ def _question_texts() -> dict[str, tuple[str, ...]]:
         for text in texts_of(questions.questions, examples):
             if any(character.isalpha() for character in text):  # a scale's bare numbers stay as they are
                 found.setdefault(text, {})[f"evaluation/questions: {key}"] = None
-    return {text: tuple(places) for text, places in found.items()}
+    return {text: tuple(sources) for text, sources in found.items()}
 
 
 def _catalogs() -> list[Path]:
