@@ -37,6 +37,7 @@ from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.services import begin
 from turnwise.judging.items import pairs, subjects
 from turnwise.judging.models import JudgingPlan
+from turnwise.languages import live_texts
 from turnwise.live import batches, database
 from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.responses.models import Response, ResponseRun, Source
@@ -156,6 +157,12 @@ def django_db_setup(
 def _attempts_are_forgotten() -> None:
     """Limits on attempts count per address, and all tests come from the same one."""
     cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def _written_translations_are_forgotten() -> None:
+    """A process keeps the translations of an earlier test's database."""
+    live_texts.forget()
 
 
 # --- the cast: Ada administers, Rex researches, Wanda works, Mallory must see nothing ------------

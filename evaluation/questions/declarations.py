@@ -33,10 +33,16 @@ def in_every_language(questions: D) -> D:
     return replace(questions, translations=complete)
 
 
-def example_in(example: Example, language: str) -> Example:
-    """Translate a worked example that comes with Turnwise; languages as in `translated`."""
+def example_in(example: Example, language: str, written: Mapping[str, str]) -> Example:
+    """Translate a worked example that comes with Turnwise; languages as in `translated`.
+
+    Args:
+        example: in English.
+        language: code of the language.
+        written: further translations, by English text, which come first.
+    """
     shipped = shipped_translations()
-    texts = {**shipped.get(language.split("-")[0], {}), **shipped.get(language, {})}
+    texts = {**shipped.get(language.split("-")[0], {}), **shipped.get(language, {}), **written}
     return _example(example, lambda english: texts.get(english, english))
 
 

@@ -19,6 +19,7 @@ from turnwise.studies.models import Study
 ARABIC, CHINESE, ENGLISH = "الموافقة", "知情同意", "Your consent"
 
 
+@pytest.mark.django_db  # languages that are translated in the product
 @pytest.mark.parametrize(
     ("languages", "browser", "spoken"),
     [

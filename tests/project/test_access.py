@@ -49,6 +49,7 @@ from turnwise.judges import services as judges
 from turnwise.judging.models import Item
 from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
+from turnwise.languages.services import add_language
 from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.quality.decisions import decide
 from turnwise.quality.models import MessageTemplate, Qualification
@@ -188,6 +189,9 @@ RULES = {
     "workspace": SIGNED_IN,
     "workspace:overview": OWNER,
     "reports": OWNER,
+    "languages": SIGNED_IN,
+    "languages:settings": OWNER,
+    "languages:upload": OWNER,  # or their translators
     "webhooks": OWNER,
     "webhooks:webhooks": SIGNED_IN,
     "monitoring": OWNER,
@@ -334,6 +338,9 @@ def things(
     )
     known_answers = [{"text": "Yes?", "choices": ["Yes", "No"], "right": [0], "why": ""}]
     qualification = Qualification.objects.create(owner=rex, title="His", questions=known_answers, pass_mark=1)
+    language = add_language(
+        rex, code="sw", name="Swahili", local_name="Kiswahili", plural_forms="nplurals=2; plural=(n != 1);"
+    )
     webhook = webhooks.create(
         rex, address="https://lab.example.org/", events=["study.filled"], study=None, site="http://testserver"
     )
@@ -372,6 +379,7 @@ def things(
         "transcripts:import_undo": {"pk": draft.pk},
         "transcripts:relay": {"pk": relay.pk},
         "trash": {"pk": gone.pk},
+        "languages": {"pk": language.pk, "ending": "csv"},
         "webhooks": {"pk": delivery.webhook_id, "delivery": delivery.pk},
         "api-1:undo_deletion": {"pk": gone.pk},
         # Without bots: greeting one takes the test's connection along.

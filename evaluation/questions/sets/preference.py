@@ -5,6 +5,7 @@ researchers, the worked examples after the first are the training questions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from evaluation.questions.declarations import QuestionSet, example_in
 from evaluation.questions.parts import (
@@ -150,11 +151,19 @@ TRAINING: Mapping[str, tuple[Example, ...]] = {
 }
 
 
-def training_of(questions: QuestionSet, language: str = "en") -> tuple[Example, ...]:
-    """Training questions of a set that is already in this language."""
+def training_of(
+    questions: QuestionSet, language: str = "en", written: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Example, ...]:
+    """Training questions of a set that is already in this language.
+
+    Args:
+        questions: the set.
+        language: its language.
+        written: further translations, by English text, which come before those in `languages`.
+    """
     if questions.key not in TRAINING:
         return questions.examples[1:]
-    return tuple(example_in(example, language) for example in TRAINING[questions.key])
+    return tuple(example_in(example, language, written) for example in TRAINING[questions.key])
 
 
 def wrong_in(example: Example, questions: QuestionSet, answers: Mapping[str, object]) -> list[str]:

@@ -22,7 +22,7 @@ from typing_extensions import override
 from turnwise.accounts.access import user_of
 from turnwise.crowd.entry import practice
 from turnwise.crowd.entry.worker_views import end_page_context, instructions_context
-from turnwise.crowd.languages import ENGLISH, catalog_of
+from turnwise.crowd.languages import ENGLISH, catalog_of, socket_language
 from turnwise.crowd.models import CODED, Outcome, StudyPanel
 from turnwise.crowd.panels import Arrival, ReturnPath, panel_of, panels_of
 from turnwise.crowd.worker_task import (
@@ -33,6 +33,7 @@ from turnwise.crowd.worker_task import (
     WorkPreview,
     work_of,
 )
+from turnwise.languages.live_texts import live_languages
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RateLimit, RefusedError, as_json, parse_frame
 from turnwise.studies.asks import Moment
@@ -191,7 +192,13 @@ def _query(query: Mapping[str, str], **changed: str) -> str:
 
 def _choices(study: Study, query: Mapping[str, str], page: PreviewPage) -> list[tuple[str, list[Choice]]]:
     """Groups of choices with their titles; groups with only one choice are left out."""
-    languages = [(code, language_name(code)) for code in study.languages]
+    languages = [(code, language_name(code)) for code in study.languages or [ENGLISH]]
+    of_study = {code.lower() for code, _name in languages}
+    languages += [
+        (each.code, _("%(language)s (not offered)") % {"language": each.name})
+        for each in live_languages()
+        if each.catalog not in of_study
+    ]
     offered = [
         (_("Width"), "size", [(PHONE, _("Phone")), (DESKTOP, _("Desktop"))]),
         (_("Colours"), "scheme", [(LIGHT, _("Light")), (DARK, _("Dark"))]),
@@ -294,7 +301,7 @@ class PreviewConsumer(AsyncWebsocketConsumer):
         self.is_open = True
         self.allowance = RateLimit(BURST, FRAMES_PER_SECOND)
         query = QueryDict(self.scope.get("query_string", b""))
-        translation.activate(catalog_of(query.get("language", "")) or ENGLISH)
+        translation.activate(await socket_language(query.get("language", "")))
         try:
             self.previewed = await in_database(self._find, query)
         except RefusedError as refusal:

@@ -19,7 +19,7 @@ from django.utils import timezone, translation
 from typing_extensions import override
 
 from turnwise.crowd.entry.sessions import Session, session_of
-from turnwise.crowd.languages import ENGLISH, catalog_of
+from turnwise.crowd.languages import socket_language
 from turnwise.crowd.places.reservation import SECONDS_BETWEEN_SIGNS_OF_A_PAGE
 from turnwise.crowd.running import limits
 from turnwise.crowd.running.worker_status import NO_STATUS, WorkerStatus, watch, worker_statuses
@@ -108,7 +108,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
         self.is_at_work, self.last_sign_of_life = False, -math.inf
         self.last_sign_of_page = time.monotonic()
         self.handlers: dict[str, Handler] = self.frame_handlers()
-        translation.activate(self._language())
+        translation.activate(await self._language())
         try:
             session = self._session()
             self._count(session.worker_id)
@@ -135,10 +135,10 @@ class WorkerSocket(AsyncWebsocketConsumer):
     def frame_handlers(self) -> dict[str, Handler]:
         return {"ping": self.ping, "more_time": self.more_time}
 
-    def _language(self) -> str:
+    async def _language(self) -> str:
         """Language of the page that opened the socket (static/js/kit/connection.js)."""
         named = parse_qs(self.scope.get("query_string", b"").decode("latin-1")).get("language", [""])
-        return catalog_of(named[0]) or ENGLISH
+        return await socket_language(named[0])
 
     def public_id(self) -> UUID:
         return UUID(str(self.scope["url_route"]["kwargs"]["public_id"]))

@@ -20,6 +20,7 @@ from typing_extensions import override
 from turnwise.crowd import refusals
 from turnwise.crowd.panels import panels, study_panels
 from turnwise.crowd.places.reservation import HOLD, bots_admitting
+from turnwise.languages.live_texts import live_language
 from turnwise.live.frames import Frame, RefusedError
 from turnwise.studies.asks import AskSpec
 from turnwise.studies.models import Study
@@ -36,7 +37,7 @@ class PreviewOptions:
     """Options chosen for a preview.
 
     Attributes:
-        language: one of the study's languages.
+        language: one of the study's languages, or one that is translated in the product.
         bot: key of the bot that answers; None for scripted replies.
         panel: key of the `StudyPanel` by which the worker arrives; None for the plain link.
     """
@@ -56,7 +57,9 @@ class PreviewOptions:
         """
         requested = query.get(language, "")
         return cls(
-            requested if requested in study.languages else (study.languages or ["en"])[0],
+            requested
+            if requested in study.languages or (requested and live_language(requested))
+            else (study.languages or ["en"])[0],
             _number(query.get("bot")),
             _number(query.get("panel")),
         )

@@ -270,6 +270,7 @@ HELP = {
     "judging": "labelling",
     "knowledge": "topical-chat",
     "labels": "labelling",
+    "languages": "languages",
     "monitoring": "running",
     "operating": "wizard-of-oz",
     "privacy": "privacy",

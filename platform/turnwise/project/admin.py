@@ -16,6 +16,7 @@ from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 from turnwise.judges.models import Judge, JudgeRun, MachineLabel
 from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
 from turnwise.labels.models import Label, Pair
+from turnwise.languages.models import Language, Revision, Translation
 from turnwise.questions.models import OwnSet, SetVersion
 from turnwise.rehearsals.models import Attempt, Rehearsal
 from turnwise.reports.models import Chart, MeasuredTalk, Report
@@ -124,6 +125,24 @@ site.register(Attempt, ViewOnlyAdmin, list_display=("study", "state", "said", "s
 
 # Deletions are undone on the page *Deleted*.
 site.register(Deletion, ViewOnlyAdmin, list_display=("what", "study", "by", "at"), exclude=("content",))
+
+# Languages are translated on the page *Languages*.
+site.register(
+    Language,
+    ViewOnlyAdmin,
+    list_display=("code", "name", "active", "created_by"),
+    list_select_related=("created_by",),
+)
+site.register(
+    Revision,
+    ViewOnlyAdmin,
+    list_display=("pk", "language", "origin", "changed", "author", "saved_at"),
+    list_filter=("origin",),
+    list_select_related=("language", "author"),
+)
+site.register(
+    Translation, ViewOnlyAdmin, list_display=("english", "revision"), list_select_related=("revision",)
+)
 
 # Webhooks; their secrets are shown to the owner only
 site.register(

@@ -93,6 +93,7 @@ INSTALLED_APPS = [
     "turnwise.accounts",
     "turnwise.charts",
     "turnwise.manual",
+    "turnwise.languages",
     "turnwise.bots",
     "turnwise.contexts",
     "turnwise.knowledge",

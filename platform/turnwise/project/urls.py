@@ -24,6 +24,7 @@ urlpatterns = [
     path("", include("turnwise.front_door.urls")),
     path("", include("turnwise.accounts.urls")),
     path("", include("turnwise.manual.urls")),
+    path("", include("turnwise.languages.urls")),
     path("", include("turnwise.bots.urls")),
     path("", include("turnwise.contexts.urls")),
     path("", include("turnwise.knowledge.urls")),

@@ -16,7 +16,7 @@ from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.crowd.places.assignment import lock_participation
 from turnwise.labels.models import Label
 from turnwise.labels.services import Timing
-from turnwise.questions.question_sets import question_set, questions_json
+from turnwise.questions.question_sets import in_language, question_set, questions_json
 from turnwise.studies.asks import Moment, Party
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.services import results_changed
@@ -121,7 +121,7 @@ def _answers(ask: Ask, answers: object) -> dict[str, Answer]:
     """
     if answers is None and not ask.required:
         return {}
-    questions = question_set(ask.question_set).in_language(language_of_questions(ask.study))
+    questions = in_language(question_set(ask.question_set), language_of_questions(ask.study))
     return check_answers(questions, answers, missing=_("You have not answered every question yet."))
 
 

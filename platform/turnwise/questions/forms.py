@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from evaluation.questions import QUESTION_SETS, QuestionSet, Subject
 from turnwise.accounts.models import User
 from turnwise.questions.queries import newest_of, offered, sets_of
-from turnwise.questions.question_sets import question_json, question_set
+from turnwise.questions.question_sets import in_language, question_json, question_set
 
 MOST_CHARACTERS = 1_000_000
 
@@ -160,7 +160,7 @@ def preview_page(request: HttpRequest, questions: QuestionSet, language: str, ab
     """
     there = [each for each in _SAMPLES if each in questions.subjects]
     subject = next((each for each in there if each.value == about), there[0])
-    spoken = questions.in_language(language)
+    spoken = in_language(questions, language)
     settings = {
         "about": subject.value,
         "questions": [question_json(question) for question in spoken.questions],

@@ -59,7 +59,8 @@ class StudyForm(forms.ModelForm[Study]):
         max_length=100,
         help_text=_(
             "Codes of the languages in which people talk, separated by commas. For example: en, zh. With zh "
-            "or ar, workers read Chinese or Arabic on all pages and in the questions that come with Turnwise."
+            "or ar, workers read Chinese or Arabic on all pages and in the questions that come with "
+            "Turnwise. More languages can be translated on the page Languages."
         ),
     )
     consent_text = forms.CharField(

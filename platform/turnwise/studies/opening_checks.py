@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from chatbots.prompt_variables import scenario_columns_in
 from evaluation.texts.cleaning import ENOUGH_LETTERS, contradiction
@@ -13,6 +14,7 @@ from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.bots.queries import sees_pictures
 from turnwise.bots.trial import Greeting, greet_bots
+from turnwise.languages.queries import used_by
 from turnwise.studies.consent import why_contact_missing, why_debriefing_unfinished, why_unfinished
 from turnwise.studies.models import ConsentVersion, Study
 from turnwise.studies.plans.stopping import stopping_rule_of, why_rule_unfit
@@ -45,7 +47,7 @@ def checks(study: Study) -> list[Check]:
     task, consent = task_of(study), study.consent_versions.last()
     found = _needed(study, consent)
     if task.has_workers:
-        found += _script_checks(study, consent)
+        found += [*_script_checks(study, consent), *_translation_checks(study)]
         if study.questionnaires:
             asked = "; ".join(map(str, study.questionnaires))
             found += [Check(_("Questions about the people"), _("Asked: %(asks)s.") % {"asks": asked}, True)]
@@ -178,6 +180,24 @@ def _script_checks(study: Study, consent: ConsentVersion | None) -> list[Check]:
         if why and all(why):
             fields = {"script": why[0], "languages": study.language_names, "text": text}
             found.append(Check(_("Language"), says % fields, False))
+    return found
+
+
+def _translation_checks(study: Study) -> list[Check]:
+    """Check how much of the worker pages is translated, in languages that are translated in the product."""
+    found = []
+    for progress in used_by(study.languages):
+        says, fields = _("All texts are translated to %(language)s."), {"language": progress.language.name}
+        if progress.missing:
+            says = ngettext(
+                "%(n)d of %(total)d texts of worker pages is not translated to %(language)s. Workers read it "
+                "in English. Complete it on the page Languages.",
+                "%(n)d of %(total)d texts of worker pages are not translated to %(language)s. Workers read "
+                "them in English. Complete them on the page Languages.",
+                progress.missing,
+            )
+        numbers = {"n": progress.missing, "total": progress.total}
+        found.append(Check(_("Language"), says % {**fields, **numbers}, not progress.missing))
     return found
 
 

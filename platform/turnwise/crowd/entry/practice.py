@@ -16,7 +16,7 @@ from turnwise.crowd.entry.submitted_answers import check_answers
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation, Practice, Worker
 from turnwise.crowd.worker_task import WorkerTask
-from turnwise.questions.question_sets import question_json, question_set
+from turnwise.questions.question_sets import in_language, question_json, question_set
 from turnwise.studies.asks import By
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.tasks import task_of
@@ -47,7 +47,7 @@ def practice_asks(study: Study) -> list[PracticeAsk]:
     first = {ask.question_set: ask for ask in reversed(study.work_asks)}
     asks = sorted(first.values(), key=lambda ask: ask.number)
     language = language_of_questions(study)
-    every = [PracticeAsk(ask, question_set(ask.question_set).in_language(language)) for ask in asks]
+    every = [PracticeAsk(ask, in_language(question_set(ask.question_set), language)) for ask in asks]
     return [each for each in every if each.examples]
 
 

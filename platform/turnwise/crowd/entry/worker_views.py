@@ -34,7 +34,7 @@ from turnwise.crowd.places import ending, re_entry
 from turnwise.crowd.queries import participation_of
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.crowd.worker_task import is_full, work_of
-from turnwise.questions.question_sets import question_set
+from turnwise.questions.question_sets import in_language, question_set
 from turnwise.studies.asks import About, By, Moment
 from turnwise.studies.models import Ask, Study
 
@@ -183,7 +183,7 @@ _WHAT = {
 
 
 def _describe_ask(ask: Ask, language: str) -> dict[str, Any]:
-    questions = question_set(ask.question_set).in_language(language)
+    questions = in_language(question_set(ask.question_set), language)
     verdicts = [
         [*questions.answered_questions(questions.check(example.answers))] for example in questions.examples
     ]

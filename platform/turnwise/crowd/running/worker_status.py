@@ -19,6 +19,7 @@ from turnwise.crowd.models import PAID, Outcome
 from turnwise.crowd.places.reservation import hold_places, keep_places
 from turnwise.crowd.running import limits
 from turnwise.crowd.running.limits import GRACE, WARN_MESSAGE, WARN_SESSION
+from turnwise.languages.live_texts import is_in_use, refresh_async
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame
 
@@ -181,7 +182,9 @@ class _Watch:
                 log.exception("Open pages could not be checked. Trying again.")
 
     async def look(self) -> None:
-        """Check all pages once: send status changes, end overdue work, and extend places."""
+        """Check all pages once: send status changes, end overdue work, extend places, renew translations."""
+        if is_in_use():
+            await refresh_async()
         watched = {page.assignment_id for page in self.pages if page.assignment_id}
         statuses = await in_database(worker_statuses, watched)
         late = [key for key, status in statuses.items() if status.is_late(timezone.now())]

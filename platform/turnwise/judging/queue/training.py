@@ -16,6 +16,7 @@ from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.judging.asks import question_sets_of
 from turnwise.judging.models import JudgingPlan, Training
+from turnwise.questions.question_sets import in_language, training_in
 from turnwise.studies.models import Study
 
 
@@ -53,8 +54,8 @@ def allowed_tries(study: Study) -> int:
 
 def examples_of(study: Study, language: str = ENGLISH) -> list[tuple[QuestionSet, Example]]:
     """Training examples of all question sets of readers, each with its set, in this language."""
-    sets = [questions.in_language(language) for questions in question_sets_of(study)]
-    return [(questions, example) for questions in sets for example in training_of(questions, language)]
+    sets = [in_language(questions, language) for questions in question_sets_of(study)]
+    return [(questions, example) for questions in sets for example in training_in(questions, language)]
 
 
 def _trainings_of(participation: Participation) -> QuerySet[Training]:

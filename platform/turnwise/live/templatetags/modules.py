@@ -1,7 +1,7 @@
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
@@ -12,6 +12,8 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, ngettext
+
+from turnwise.live.rendering.replaced_texts import version_of_texts
 
 register = template.Library()
 
@@ -36,15 +38,17 @@ def module(context: template.Context, path: str) -> SafeString:
     links = format_html_join(
         "\n", '<link rel="modulepreload" href="{}">', ((static(each),) for each in fresh)
     )
-    texts = _translated(path, get_language() or "en")
+    language = get_language() or "en"
+    texts = _translated(path, language, version_of_texts(language))
     return format_html('{}{}\n<script type="module" src="{}"></script>', texts, links, static(path))
 
 
-@cache
-def _translated(path: str, language: str) -> SafeString:
+@lru_cache(maxsize=500)
+def _translated(path: str, language: str, version: int) -> SafeString:
     """Translated texts of a module and its imports, as a block of JSON that `kit/gettext.js` reads.
 
-    Characters with a meaning in HTML are escaped, so that a text cannot end the block.
+    A text that is changed in the product has another version, so it is rendered anew. Characters with a
+    meaning in HTML are escaped, so that a text cannot end the block.
     """
     if language == "en":
         return SafeString("")

@@ -19,7 +19,7 @@ from turnwise.crowd.worker_task import work_of
 from turnwise.live.markdown import as_html
 from turnwise.privacy.ethics.blocks import Block, Kind, Section, blocks_of_fragment, blocks_of_page
 from turnwise.privacy.ethics.data_flow import data_flow, retention
-from turnwise.questions.question_sets import question_set
+from turnwise.questions.question_sets import in_language, question_set
 from turnwise.studies.models import Ask, ConsentVersion, Study
 from turnwise.studies.presets import presets_of
 from turnwise.studies.tasks import task_of
@@ -132,7 +132,7 @@ def _questions(study: Study, language: str) -> Iterator[Block]:
         yield Block(Kind.TEXT, _("No questions are asked."))
     for ask in asks:
         yield Block(Kind.HEADING, _ask_title(ask))
-        for number, question in enumerate(question_set(ask.question_set).in_language(language).questions, 1):
+        for number, question in enumerate(in_language(question_set(ask.question_set), language).questions, 1):
             yield from _question(number, question)
 
 

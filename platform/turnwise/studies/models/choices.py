@@ -6,11 +6,12 @@ from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
-from django.utils.translation import get_language_info, gettext, override
+from django.utils.translation import get_language, get_language_info, gettext, override
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.protocols import protocols
 from evaluation.report.label_columns import Analysis
+from turnwise.languages.live_texts import live_language
 
 
 class Speaker(models.TextChoices):
@@ -45,8 +46,11 @@ class ReEntry(models.TextChoices):
 def language_name(code: str, *, in_itself: bool = False) -> str:
     """Name of a language in the active language, or in itself; the code if it has no name."""
     known = {"zh": "zh-hans"}.get(code, code.lower())  # Django knows Chinese by its script only
-    if known not in LANG_INFO:
-        return code
+    if "name" not in LANG_INFO.get(known, {}):
+        written = live_language(code)
+        if written is None:
+            return code
+        return written.local_name if in_itself or get_language() == written.catalog else written.name
     return str(get_language_info(known)["name_local" if in_itself else "name_translated"])
 
 

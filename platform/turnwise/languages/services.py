@@ -1,0 +1,147 @@
+"""Writes of languages and their translations: everything that is stored passes the checks, or nothing is."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import to_locale
+
+from turnwise.accounts.models import User
+from turnwise.languages.checks import faults
+from turnwise.languages.live_texts import current_forms
+from turnwise.languages.models import Language, Revision, Translation
+from turnwise.languages.texts import shipped_base, shipped_forms, worker_texts
+
+MOST_LANGUAGES = 200
+
+Faults = dict[str, list[str]]
+
+
+class RefusedTranslationsError(Exception):
+    """Translations that cannot be saved; `faults` says why, by key of the text."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__(str(faults))
+        self.faults = faults
+
+
+def add_language(user: User, **values: object) -> Language:
+    """Add a language, of which nothing is translated yet.
+
+    Anyone who makes studies may add one: workers meet it only in studies that name it. Running studies may
+    already use a language that comes with Turnwise or a variant of it, so only admins may add such a one.
+
+    Raises:
+        ValidationError: there is one with this code, too many, or the user may not add it.
+    """
+    language = Language(created_by=user, **values)
+    base = shipped_base(language.code)
+    if language.catalog == settings.LANGUAGE_CODE:
+        raise ValidationError(
+            {"code": _("English is the language of the source. Choose a variant, such as en-GB.")}
+        )
+    if base and not user.is_superuser:
+        raise ValidationError({"code": _(
+            "Turnwise comes with translations for this language, and running studies may use them. "
+            "Ask an admin to add it and to name you as a translator."
+        )})  # fmt: skip
+    with transaction.atomic():
+        if Language.objects.filter(code__iexact=language.code).exists():
+            raise ValidationError({"code": _("This language is already in the list.")})
+        if Language.objects.count() >= MOST_LANGUAGES:
+            raise ValidationError(
+                _("There are %(most)d languages, which is the most.") % {"most": MOST_LANGUAGES}
+            )
+        language.full_clean()
+        language.save()
+        Revision.objects.create(language=language, author=user, origin=Revision.Origin.MADE)
+    return language
+
+
+def change_language(language: Language, user: User, editors: Iterable[User], **values: object) -> None:
+    """Change a language's names, direction, use and translators."""
+    with transaction.atomic():
+        for name, value in values.items():
+            setattr(language, name, value)
+        language.full_clean()
+        language.save()
+        language.editors.set(editors)
+        Revision.objects.create(language=language, author=user, origin=Revision.Origin.SETTINGS)
+
+
+def save_translations(
+    language: Language,
+    user: User,
+    sent: Mapping[str, Sequence[str]],
+    *,
+    origin: str = Revision.Origin.TABLE,
+    seen: int | None = None,
+) -> int:
+    """Save those translations that differ from what is stored; returns how many.
+
+    Args:
+        language: the language.
+        user: the author.
+        sent: forms by key of the text. Empty forms withdraw a translation.
+        origin: where they come from.
+        seen: newest revision that the author saw. Later changes of others are kept: a text that the
+            author left alone stays as it is now, and one that both changed is refused. None: nobody else's
+            changes matter.
+
+    Raises:
+        RefusedTranslationsError: nothing is saved; names the faults of each text.
+    """
+    with transaction.atomic():
+        Language.objects.select_for_update().get(pk=language.pk)
+        now = current_forms(language)
+        before = now if seen is None else current_forms(language, until=seen)
+        shipped = shipped_forms(language.code, language.number_of_forms)
+        cleaned = {key: _cleaned(forms, shipped.get(key, ())) for key, forms in sent.items()}
+        changed = {key: forms for key, forms in cleaned.items() if forms != list(before.get(key, []))}
+        changed = {key: forms for key, forms in changed.items() if forms != list(now.get(key, []))}
+        refused = faults_of(language, changed)
+        for key in changed:
+            if list(now.get(key, [])) != list(before.get(key, [])):
+                refused.setdefault(key, []).append(
+                    _("Someone else changed this text after you opened the page. Reload the page to see it.")
+                )
+        if refused:
+            raise RefusedTranslationsError(refused)
+        if changed:
+            _store(language, user, changed, origin)
+    return len(changed)
+
+
+def _cleaned(forms: Sequence[str], shipped: Sequence[str]) -> list[str]:
+    """Forms without space around them; none if all are empty, or equal to what comes with Turnwise."""
+    stripped = [form.replace("\r\n", "\n").strip() for form in forms]
+    return [] if not any(stripped) or stripped == list(shipped) else stripped
+
+
+def faults_of(language: Language, sent: Mapping[str, Sequence[str]]) -> Faults:
+    """What is wrong with translations, by key of the text; texts without faults are left out."""
+    texts, shipped = worker_texts(), shipped_forms(language.code, language.number_of_forms)
+    refused: Faults = {}
+    for key, forms in sent.items():
+        cleaned = _cleaned(forms, shipped.get(key, ()))
+        if key not in texts:
+            refused[key] = [_("Workers cannot read such a text in this version of Turnwise.")]
+        elif cleaned and (why := faults(texts[key], cleaned, language.number_of_forms)):
+            refused[key] = why
+    return refused
+
+
+def _store(language: Language, user: User, changed: Mapping[str, list[str]], origin: str) -> None:
+    revision = Revision.objects.create(language=language, author=user, origin=origin, changed=len(changed))
+    texts = worker_texts()
+    Translation.objects.bulk_create(
+        Translation(revision=revision, key=key, english=texts[key].english, forms=forms)
+        for key, forms in changed.items()
+    )
+
+
+def locale_of(language: Language) -> str:
+    """Its code as catalogs write it, such as es_MX."""
+    return to_locale(language.catalog)
