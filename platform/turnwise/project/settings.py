@@ -325,7 +325,12 @@ CONTENT_SECURITY_POLICY = {
 
 # Staff pages are English; workers meet these in the language of their study (docs/languages.md).
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("zh-hans", "Simplified Chinese"), ("ar", "Arabic")]
+LANGUAGES = [
+    ("en", "English"),
+    ("zh-hans", "Simplified Chinese"),
+    ("ar", "Arabic"),
+    ("es", "Spanish"),
+]
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
