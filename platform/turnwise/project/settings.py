@@ -330,6 +330,7 @@ LANGUAGES = [
     ("zh-hans", "Simplified Chinese"),
     ("ar", "Arabic"),
     ("es", "Spanish"),
+    ("de", "German"),
 ]
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = "UTC"
