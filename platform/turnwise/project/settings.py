@@ -331,6 +331,7 @@ LANGUAGES = [
     ("ar", "Arabic"),
     ("es", "Spanish"),
     ("de", "German"),
+    ("fr", "French"),
 ]
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = "UTC"
