@@ -332,6 +332,7 @@ LANGUAGES = [
     ("es", "Spanish"),
     ("de", "German"),
     ("fr", "French"),
+    ("ja", "Japanese"),
 ]
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = "UTC"
