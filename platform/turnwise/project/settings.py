@@ -333,6 +333,7 @@ LANGUAGES = [
     ("de", "German"),
     ("fr", "French"),
     ("ja", "Japanese"),
+    ("hi", "Hindi"),
 ]
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = "UTC"
