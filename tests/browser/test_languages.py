@@ -113,3 +113,20 @@ async def seen(visitor: Visitor, *, is_new_kind: bool = True, code: str = "") ->
     assert await english(visitor, code) == []
     if is_new_kind:
         assert await visitor.flaws() == []
+
+
+async def test_pages_in_long_words_and_other_scripts_fit_a_narrow_phone(
+    visit: Visit, make_study: MakeStudy
+) -> None:
+    worker = await visit(viewport={"width": 320, "height": 700})
+
+    for language in ("de", "ja", "hi"):  # the longest words, no spaces, the widest script
+        study = await sync_to_async(make_study)(languages=[language], pay_amount="2.50", bots={language: 1})
+        await worker.go(study.get_entry_url())
+        await expect(worker.page.locator(f"html[lang={language}]")).to_be_attached()
+        assert await worker.fits(), language
+        await worker.page.locator("#agree").check()
+        await worker.page.locator("form:has(#agree) button").click()
+        await expect(worker.page.get_by_role("heading", level=1)).not_to_have_text("")
+        await expect(worker.page.locator("#agree")).to_have_count(0)
+        assert await worker.fits(), language

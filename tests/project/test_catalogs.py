@@ -14,7 +14,14 @@ from turnwise.project import worker_catalogs
 
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 _VALUES = re.compile(r"%\(\w+\)[sd]|\{\w+\}|<[a-z][^>]*>")
-_LETTERS = {"ar": re.compile("[\u0600-\u06ff]"), "zh-hans": re.compile("[\u4e00-\u9fff]")}
+_LETTERS = {
+    "ar": re.compile("[\u0600-\u06ff]"),
+    "zh-hans": re.compile("[\u4e00-\u9fff]"),
+    "ja": re.compile("[\u3040-\u30ff\u4e00-\u9fff]"),
+    "hi": re.compile("[\u0900-\u097f]"),
+}
+"""Letters of the languages that are not written in Latin script."""
+_LATIN = re.compile("[a-z]")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -54,12 +61,13 @@ def test_what_is_loaded_is_what_people_wrote(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_translations_have_the_values_and_tags_of_the_text(language: str) -> None:
+    letters = _LETTERS.get(language, _LATIN)
     for (*_, many), said in map(worker_catalogs.forms, worker_catalogs.catalog_of(language)):
         if not many or "<kbd>" in many:
             continue
         for one in said:
             assert set(_VALUES.findall(one)) <= set(_VALUES.findall(many)), one
-            assert _LETTERS[language].search(re.sub(r"HTML|Ctrl\+C", "", one)) or "Ctrl" in one, one
+            assert letters.search(re.sub(r"HTML|Ctrl\+C", "", one)) or "Ctrl" in one, one
         # The form for other numbers names the number; of few, a word may.
         assert set(_VALUES.findall(said[-1])) == set(_VALUES.findall(many)), many
 

@@ -231,6 +231,22 @@ def test_every_text_in_another_language_is_named(draft: Study) -> None:
     assert not [check for check in checks(draft) if check.title == "Language"]
 
 
+def test_languages_that_no_native_speaker_has_read_are_named(
+    draft: Study, client: Client, rex: User, sign_in: SignIn
+) -> None:
+    draft.languages = ["en", "es-MX", "de"]
+    draft.save()
+
+    (found,) = [check for check in checks(draft) if check.title == "Language"]
+    form = sign_in(rex).get(f"/studies/{draft.pk}/edit/").content.decode()
+    worker = client.get(draft.get_entry_url()).content.decode()
+
+    assert "in Mexican Spanish, German. Read them in the preview" in found.says
+    assert first_obstacle(draft) is None
+    assert "Arabic (ar). Also, but not read by a native speaker: Spanish (es), German (de)," in form
+    assert "native speaker" not in worker
+
+
 def test_closing_a_study_greets_no_bot(study: Study, rex: User, sign_in: SignIn) -> None:
     set_state(study.pk, Study.State.OPEN)
 

@@ -326,7 +326,18 @@ CONTENT_SECURITY_POLICY = {
 
 # Staff pages are English; workers meet these in the language of their study (docs/languages.md).
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("zh-hans", "Simplified Chinese"), ("ar", "Arabic")]
+LANGUAGES = [
+    ("en", "English"),
+    ("zh-hans", "Simplified Chinese"),
+    ("ar", "Arabic"),
+    ("es", "Spanish"),
+    ("de", "German"),
+    ("fr", "French"),
+    ("ja", "Japanese"),
+    ("hi", "Hindi"),
+]
+# First translations: researchers are told so, until a native speaker has read one and its code is removed.
+NOT_READ_BY_A_NATIVE_SPEAKER = frozenset({"es", "de", "fr", "ja", "hi"})
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

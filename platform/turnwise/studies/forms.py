@@ -8,6 +8,7 @@ from django import forms
 from django.conf import settings
 from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError
+from django.utils.functional import lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -17,7 +18,7 @@ from turnwise.studies import consent
 from turnwise.studies.asks import AskSpec
 from turnwise.studies.consent import why_contact_missing
 from turnwise.studies.form_fields import QuestionnaireForms
-from turnwise.studies.models import Study
+from turnwise.studies.models import Study, is_read_by_a_native_speaker
 from turnwise.studies.presets import presets_of
 from turnwise.studies.services import FIXED_FIELDS
 from turnwise.studies.tasks import Plan, task_of
@@ -50,6 +51,26 @@ IN_MARKDOWN = ("consent_text", "instructions", "debriefing")
 ASKING = ("practice", "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size")
 
 
+def _about_languages() -> str:
+    """Explain the field of languages, and name the languages of the pages for workers."""
+    names = {code.partition("-")[0]: name for code, name in settings.LANGUAGES}
+    read, unread = (
+        ", ".join(
+            f"{gettext(name)} ({code})"
+            for code, name in names.items()
+            if is_read_by_a_native_speaker(code) is wanted
+        )
+        for wanted in (True, False)
+    )
+    about = gettext(
+        "Codes of the languages in which people talk, separated by commas. For example: en, zh. All pages "
+        "for workers and the questions that come with Turnwise are in: %(languages)s."
+    ) % {"languages": read}
+    also = gettext("Also, but not read by a native speaker: %(languages)s.") % {"languages": unread}
+    further = gettext("More languages can be translated on the page Languages.")
+    return " ".join([about, also, further] if unread else [about, further])
+
+
 class StudyForm(forms.ModelForm[Study]):
     """Fields of every study; the form of a task may add more."""
 
@@ -57,11 +78,7 @@ class StudyForm(forms.ModelForm[Study]):
         label=_("Languages"),
         initial="en",
         max_length=100,
-        help_text=_(
-            "Codes of the languages in which people talk, separated by commas. For example: en, zh. With zh "
-            "or ar, workers read Chinese or Arabic on all pages and in the questions that come with "
-            "Turnwise. More languages can be translated on the page Languages."
-        ),
+        help_text=lazy(_about_languages, str)(),
     )
     consent_text = forms.CharField(
         label=_("Consent text"),

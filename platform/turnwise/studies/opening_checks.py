@@ -16,7 +16,7 @@ from turnwise.bots.queries import sees_pictures
 from turnwise.bots.trial import Greeting, greet_bots
 from turnwise.languages.queries import used_by
 from turnwise.studies.consent import why_contact_missing, why_debriefing_unfinished, why_unfinished
-from turnwise.studies.models import ConsentVersion, Study
+from turnwise.studies.models import ConsentVersion, Study, is_read_by_a_native_speaker, language_name
 from turnwise.studies.plans.stopping import stopping_rule_of, why_rule_unfit
 from turnwise.studies.scenarios.tables import COLUMNS, variables_of
 from turnwise.studies.services import set_state
@@ -47,7 +47,7 @@ def checks(study: Study) -> list[Check]:
     task, consent = task_of(study), study.consent_versions.last()
     found = _needed(study, consent)
     if task.has_workers:
-        found += [*_script_checks(study, consent), *_translation_checks(study)]
+        found += [*_script_checks(study, consent), *_translation_checks(study), *_language_check(study)]
         if study.questionnaires:
             asked = "; ".join(map(str, study.questionnaires))
             found += [Check(_("Questions about the people"), _("Asked: %(asks)s.") % {"asks": asked}, True)]
@@ -199,6 +199,11 @@ def _translation_checks(study: Study) -> list[Check]:
         numbers = {"n": progress.missing, "total": progress.total}
         found.append(Check(_("Language"), says % {**fields, **numbers}, not progress.missing))
     return found
+def _language_check(study: Study) -> list[Check]:
+    """Warn of languages in which nobody has proofread the pages for workers."""
+    unread = [language_name(code) for code in study.languages if not is_read_by_a_native_speaker(code)]
+    says = _("No native speaker has read our pages for workers in %(languages)s. Read them in the preview.")
+    return [Check(_("Language"), says % {"languages": ", ".join(unread)}, False)] if unread else []
 
 
 def _debriefing_check(study: Study) -> list[Check]:

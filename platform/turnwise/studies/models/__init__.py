@@ -1,6 +1,12 @@
 """Models of studies: the study, its parts and the choices of their fields."""
 
-from turnwise.studies.models.choices import PrimaryAnalysis, ReEntry, Speaker, language_name
+from turnwise.studies.models.choices import (
+    PrimaryAnalysis,
+    ReEntry,
+    Speaker,
+    is_read_by_a_native_speaker,
+    language_name,
+)
 from turnwise.studies.models.preregistration import Preregistration
 from turnwise.studies.models.reply_settings import MOST_REPLY_VERSIONS, ReplyDisplay
 from turnwise.studies.models.stopping import StoppingRule
@@ -37,5 +43,6 @@ __all__ = [
     "Study",
     "StudyBot",
     "entry_code",
+    "is_read_by_a_native_speaker",
     "language_name",
 ]  # fmt: skip

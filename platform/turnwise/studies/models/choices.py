@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from django.conf import settings
 from django.conf.locale import LANG_INFO
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -52,6 +53,11 @@ def language_name(code: str, *, in_itself: bool = False) -> str:
             return code
         return written.local_name if in_itself or get_language() == written.catalog else written.name
     return str(get_language_info(known)["name_local" if in_itself else "name_translated"])
+
+
+def is_read_by_a_native_speaker(code: str) -> bool:
+    """Whether a native speaker has read the pages for workers in this language, if there are any."""
+    return code.lower().partition("-")[0] not in settings.NOT_READ_BY_A_NATIVE_SPEAKER
 
 
 def english_names(codes: Iterable[str]) -> str:
