@@ -300,7 +300,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         "system": item_queries.system_of(found),
         "sides": sides,
         "generation": item_queries.generation_of(found),
-        "texts": _reading_for(study, found),
+        "texts": reading_for(study, found),
         "questions": questions,
         "labels": answers,
         "may_change": works_on_it,
@@ -309,7 +309,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     return render(request, "judging/item.html", context)
 
 
-def _reading_for(study: Study, item: Item) -> list[ReadingText | Section]:
+def reading_for(study: Study, item: Item) -> list[ReadingText | Section]:
     """All texts that raters of the item could read beside it."""
     of_item = reading_of_items([item.pk]).get(item.pk, []) if plan_of(study).shows_reading else []
     return [*of_item, *(parse_pasted(study.material) if study.material else [])]

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from turnwise.crowd.entry.enrolment import hash_panel_id
 from turnwise.crowd.models import Invitation, Participation, Worker, pseudonym
-from turnwise.crowd.panels.links import Invited
+from turnwise.crowd.panels.study_panels import invitation_of
 from turnwise.crowd.pay import ledger
 from turnwise.dialogues import pictures
 from turnwise.dialogues.models import Seat
@@ -47,11 +47,8 @@ def anonymize(participation: Participation, *, now: datetime) -> None:
         participation.worker,
         list(participations_of_person(participation).values_list("pk", flat=True)),
     )
-    if known.panel == Invited.key:
-        key = known.panel_id.rpartition("-")[2]
-        invited = Invitation.objects.filter(study=participation.study_id, pk=int(key) if key.isdigit() else 0)
-        for each in invited:
-            invited.update(name=f"[erased] {each.pk}")
+    if invited := invitation_of(participation):
+        erase_invitation(invited)
     anonymous = known
     if Participation.objects.filter(worker=known).exclude(pk__in=here).exists():
         anonymous = Worker.objects.create()
@@ -65,6 +62,11 @@ def anonymize(participation: Participation, *, now: datetime) -> None:
     pictures.erase(here)
     bundles.delete_bundles_quoting([participation.study_id])
     trash.purge_studies([participation.study_id])
+
+
+def erase_invitation(invited: Invitation) -> None:
+    """Erase whom an invitation named, in the caller's transaction."""
+    Invitation.objects.filter(pk=invited.pk).update(name=f"[erased] {invited.pk}", email="")
 
 
 def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) -> None:

@@ -113,6 +113,7 @@ INSTALLED_APPS = [
     "turnwise.audits",
     "turnwise.quality",
     "turnwise.privacy",
+    "turnwise.experts",
     "turnwise.reports",
     "turnwise.monitoring",
     "turnwise.exports",
