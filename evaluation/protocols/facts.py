@@ -109,8 +109,8 @@ class Judging:
         workers: number of workers who judged a whole battery.
         exclusion_rules: number of rules that propose exclusions.
         margin: the declared largest difference that does not matter, in points; 0: none.
-        adjudication_steps: steps of a scale by which raters must differ for an adjudicator to decide; 0: nobody
-            decides.
+        adjudication_steps: steps of a scale by which raters differ, so that an adjudicator decides; 0: nobody
+            does.
     """
 
     question_set: str

@@ -254,7 +254,9 @@ def machine_labels_table(sets: Sequence[QuestionSet]) -> Table:
 _DECISION = (
     ITEM,
     Column("decision", Kind.INTEGER, "number of the entry about this item, from 1, oldest first"),
-    Column("in_force", Kind.BOOLEAN, "`true` for the newest entry about the item, unless it undoes a decision"),
+    Column(
+        "in_force", Kind.BOOLEAN, "`true` for the newest entry about the item, unless it undoes a decision"
+    ),
     Column(
         "decided_questions",
         Kind.TEXT,
@@ -276,8 +278,8 @@ def adjudications_table(sets: Sequence[QuestionSet]) -> Table:
     """The table of adjudicators' decisions, with a column for each question of these sets."""
     return Table(
         "adjudications",
-        "One row per decision of an adjudicator about an item on which raters differ, or undoing of one, in the "
-        "order of the items and of their decisions. Judgments of raters stay as they are.",
+        "One row per decision of an adjudicator about an item on which raters differ, or undoing of one, in "
+        "the order of the items and of their decisions. Judgments of raters stay as they are.",
         (*_DECISION, *answers_to(sets)),
     )
 

@@ -16,9 +16,8 @@ from evaluation.report.adjudication import Decisions, disputed, open_questions
 from evaluation.report.figures import coded_questions
 from turnwise.experts.models import Adjudication
 from turnwise.judging.asks import asks_of_readers
-from turnwise.judging.models import Item, JudgingPlan
+from turnwise.judging.models import Item, JudgingPlan, Slot
 from turnwise.judging.queries import abandoned_slots, counts_in_primary_analysis
-from turnwise.judging.models import Slot
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Study
 

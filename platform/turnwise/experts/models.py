@@ -10,7 +10,10 @@ LONGEST_REASON = 2000
 
 
 class Adjudication(models.Model):
-    """An adjudicator's decision about an item, or the undoing of one. Rows are only added; the newest counts."""
+    """An adjudicator's decision about an item, or the undoing of one.
+
+    Rows are only added; the newest counts.
+    """
 
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="adjudications", db_index=False)
     number = models.PositiveSmallIntegerField(help_text=_("From 1, in the order of the decisions."))
@@ -18,8 +21,8 @@ class Adjudication(models.Model):
         null=True,
         blank=True,
         help_text=_(
-            "By question that was open, the decided answer; null if it then is not asked. Empty: the decision "
-            "before was undone."
+            "By question that was open, the decided answer; null if it then is not asked. Empty: the "
+            "decision before was undone."
         ),
     )
     reason = models.CharField(max_length=LONGEST_REASON, blank=True)

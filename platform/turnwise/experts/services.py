@@ -72,8 +72,8 @@ def decide(
     Raises:
         DecidedMeanwhileError: there is a newer entry.
         AnswersError: an answer is missing or invalid; names the question.
-        ValidationError: the reason is missing or too long, the raters agree, judgments are missing, or the study
-            is closed; nothing was saved.
+        ValidationError: the reason is missing or too long, the raters agree, judgments are missing, or the
+            study is closed; nothing was saved.
     """
     judged = _locked(item, after)
     reason = reason.replace("\x00", "").strip()
@@ -242,7 +242,9 @@ def _right_answers(judged: Judged) -> dict[str, list[Answer]]:
         if question.kind in (Kind.TEXT, Kind.SEVERAL):
             continue
         is_open = question.key in judged.open
-        given = [decided.get(question.key)] if is_open else [each.get(question.key) for each in judged.answers]
+        given = (
+            [decided.get(question.key)] if is_open else [each.get(question.key) for each in judged.answers]
+        )
         accepted = [answer for answer in dict.fromkeys(given) if answer is not None]
         if accepted:
             right[question.key] = accepted

@@ -50,7 +50,14 @@ BatchWriter: TypeAlias = Callable[[Batch], object]
 """Function that writes a batch of rows."""
 BATCH = 20_000
 # The last value of their rows is the answers, which get a column each.
-_TABLES_WITH_ANSWERS = ("labels", "judgments", "pair_judgments", "questionnaires", "machine_labels", "adjudications")
+_TABLES_WITH_ANSWERS = (
+    "labels",
+    "judgments",
+    "pair_judgments",
+    "questionnaires",
+    "machine_labels",
+    "adjudications",
+)
 
 _STATEMENTS: dict[str, str] = {
     CONVERSATIONS.name: """

@@ -178,6 +178,7 @@ def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _A
         "cost": estimate_queue_cost(study, stored, battery, items),
         "filled_at": _filled_at(study),
         "has_batteries": task_of(study).has_batteries,  # type: ignore[attr-defined]  # a QueuedTask
+        "has_adjudication": task_of(study).has_adjudication,  # type: ignore[attr-defined]
         "battery": battery,
         "gold": study.items.filter(right_answers__isnull=False).count(),
         "battery_problem": why_unfit(battery) if battery else "",

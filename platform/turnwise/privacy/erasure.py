@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from turnwise.crowd.entry.enrolment import hash_panel_id
 from turnwise.crowd.models import Invitation, Participation, Worker, pseudonym
+from turnwise.crowd.panels.links import Invited
 from turnwise.crowd.panels.study_panels import invitation_of
 from turnwise.crowd.pay import ledger
 from turnwise.dialogues import pictures
@@ -23,6 +24,9 @@ from turnwise.quality.models import Attempt
 from turnwise.studies import bundles
 from turnwise.studies.models import Study
 from turnwise.trash import soft_delete as trash
+
+ERASED = "[erased]"
+"""Beginning of the name of an invitation whose name was erased."""
 
 
 def participations_of_person(participation: Participation) -> QuerySet[Participation]:
@@ -66,7 +70,7 @@ def anonymize(participation: Participation, *, now: datetime) -> None:
 
 def erase_invitation(invited: Invitation) -> None:
     """Erase whom an invitation named, in the caller's transaction."""
-    Invitation.objects.filter(pk=invited.pk).update(name=f"[erased] {invited.pk}", email="")
+    Invitation.objects.filter(pk=invited.pk).update(name=f"{ERASED} {invited.pk}", email="")
 
 
 def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) -> None:
@@ -145,4 +149,23 @@ def erase_due(*, now: datetime | None = None) -> int:
             ):
                 anonymize(participation, now=now)
                 erased += 1
+    return erased + _erase_invitations_due(now)
+
+
+def _erase_invitations_due(now: datetime) -> int:
+    """Erase the names of adjudicators and of experts who never took part, in closed studies.
+
+    Experts who took part are erased with their participations. Returns the number of erased names.
+    """
+    kept = ExpressionWrapper(
+        F("study__retention_days") * Value(timedelta(days=1)), output_field=DurationField()
+    )
+    invited = Invitation.objects.filter(study__state=Study.State.CLOSED).exclude(digest=None)
+    due = invited.exclude(name__startswith=ERASED).alias(kept=kept).filter(created_at__lte=now - F("kept"))
+    erased = 0
+    for each in list(due):
+        is_known = Worker.objects.filter(panel=Invited.key, panel_id=each.panel_id).exists()
+        if not is_known:
+            erase_invitation(each)
+            erased += 1
     return erased

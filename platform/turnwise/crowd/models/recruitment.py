@@ -95,8 +95,8 @@ class StudyPanel(models.Model):
 class Invitation(models.Model):
     """Personal link into a study; it admits one person, once.
 
-    Of an expert's link only a hash is stored. An adjudicator's link leads to the adjudicator's pages and admits
-    nobody as a worker.
+    Of an expert's link only a hash is stored. An adjudicator's link leads to the pages of adjudication and
+    admits no worker.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
@@ -107,7 +107,9 @@ class Invitation(models.Model):
         max_length=30, unique=True, null=True, blank=True, default=invitation_token, editable=False
     )
     created_at = models.DateTimeField(auto_now_add=True)
-    email = models.EmailField(blank=True, help_text=_("Of an expert, for the researcher's own letters."))
+    email = models.EmailField(
+        blank=True, db_default="", help_text=_("Of an expert, for the researcher's own letters.")
+    )
     digest = models.CharField(
         max_length=64,
         unique=True,

@@ -6,31 +6,82 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('crowd', '0004_invitations_of_experts'),
-        ('judging', '0004_adjudication_steps'),
+        ("crowd", "0004_invitations_of_experts"),
+        ("judging", "0004_adjudication_steps"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Adjudication',
+            name="Adjudication",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveSmallIntegerField(help_text='From 1, in the order of the decisions.')),
-                ('answers', models.JSONField(blank=True, help_text='By question that was open, the decided answer; null if it then is not asked. Empty: the decision before was undone.', null=True)),
-                ('reason', models.CharField(blank=True, max_length=2000)),
-                ('at', models.DateTimeField()),
-                ('by', models.ForeignKey(blank=True, help_text='The researcher who decided; empty: an invited adjudicator.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('invitation', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='adjudications', to='crowd.invitation')),
-                ('item', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='adjudications', to='judging.item')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "number",
+                    models.PositiveSmallIntegerField(help_text="From 1, in the order of the decisions."),
+                ),
+                (
+                    "answers",
+                    models.JSONField(
+                        blank=True,
+                        help_text="By question that was open, the decided answer; null if it then is not asked. Empty: the decision before was undone.",
+                        null=True,
+                    ),
+                ),
+                ("reason", models.CharField(blank=True, max_length=2000)),
+                ("at", models.DateTimeField()),
+                (
+                    "by",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="The researcher who decided; empty: an invited adjudicator.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "invitation",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="adjudications",
+                        to="crowd.invitation",
+                    ),
+                ),
+                (
+                    "item",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="adjudications",
+                        to="judging.item",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('item', 'number'),
-                'constraints': [models.UniqueConstraint(fields=('item', 'number'), name='adjudicated_once_per_number'), models.CheckConstraint(condition=models.Q(('answers__isnull', True), models.Q(('reason', ''), _negated=True), _connector='OR'), name='adjudicated_for_a_reason')],
+                "ordering": ("item", "number"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("item", "number"), name="adjudicated_once_per_number"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("answers__isnull", True),
+                            models.Q(("reason", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="adjudicated_for_a_reason",
+                    ),
+                ],
             },
         ),
     ]

@@ -5,15 +5,23 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('judging', '0003_plain_help_texts'),
+        ("judging", "0003_plain_help_texts"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='judgingplan',
-            name='adjudication_steps',
-            field=models.PositiveSmallIntegerField(blank=True, help_text='An adjudicator decides items on which raters differ: any other answer, or on a scale this many steps between the lowest and the highest. Empty: no adjudication.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)], verbose_name='steps of a scale by which raters differ'),
+            model_name="judgingplan",
+            name="adjudication_steps",
+            field=models.PositiveSmallIntegerField(
+                blank=True,
+                help_text="An adjudicator decides items on which raters differ: any other answer, or on a scale this many steps between the lowest and the highest. Empty: no adjudication.",
+                null=True,
+                validators=[
+                    django.core.validators.MinValueValidator(1),
+                    django.core.validators.MaxValueValidator(100),
+                ],
+                verbose_name="steps of a scale by which raters differ",
+            ),
         ),
     ]

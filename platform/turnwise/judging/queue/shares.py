@@ -16,5 +16,5 @@ def share_of(participation: Participation, plan: JudgingPlan, language: str) -> 
         return plan.batch_size
     if invited.share:
         return invited.share
-    of_language = Item.objects.filter(study=plan.study_id, language=language, right_answers=None)
+    of_language = Item.objects.filter(study=plan.study_id, language=language, right_answers__isnull=True)
     return min(max(of_language.filter(removed_at=None).count(), 1), LARGEST_SHARE)
