@@ -100,7 +100,7 @@ def test_scores_before_and_after_are_those_worked_out_by_hand() -> None:
 
 
 def test_raters_one_step_apart_agree_on_their_mean() -> None:
-    """Quality: (3 4) agreed with mean 3.5, (1 5) decided 2; before 13 / 4, after (3.5 + 2) / 2 = 2.75."""
+    """Quality: (3 4) agreed, mean 3.5; (1 5) decided 2; before 13 / 4, after (3.5 + 2) / 2 = 2.75."""
     same = {question.key: 3 for question in LIKERT.questions}
     rows = [
         (n, rater, same | {"quality": of})
@@ -129,7 +129,8 @@ def test_a_decision_that_leaves_a_further_question_out_counts_as_complete() -> N
         key="two", title="Two", subjects=frozenset({Subject.RESPONSE}), questions=(kind, more), source="ours"
     )  # fmt: skip
     rows: list[tuple[int, str, dict[str, Any]]] = [
-        (1, "A", {"kind": "a", "more": True}), (1, "B", {"kind": "a", "more": False}), (1, "C", {"kind": "b"}),
+        (1, "A", {"kind": "a", "more": True}), (1, "B", {"kind": "a", "more": False}),
+        (1, "C", {"kind": "b"}),
     ]  # fmt: skip
     given: list[Any] = [{"kind": "b", "more": None}] * 3
 

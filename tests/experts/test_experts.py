@@ -21,6 +21,7 @@ from tests.asking import LIKENESS, SSA, asking
 from tests.conftest import MakeContexts, MakeRun, enter
 from tests.desks import begin, held, judge
 from tests.planted import SignIn, computed
+from tests.studies.test_presets import sent
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Invitation, Participation
 from turnwise.experts import disputes, invitations, services
@@ -30,6 +31,7 @@ from turnwise.exports.bundle import write_bundle
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Batch, Item, Slot
 from turnwise.judging.queue import services as judging
+from turnwise.judging.queue.services import plan_of
 from turnwise.labels.models import Label
 from turnwise.privacy.erasure import erase_due
 from turnwise.studies.asks import AskSpec
@@ -318,6 +320,27 @@ def test_adjudication_is_declared_before_opening(draft: Study, rex: User, sign_i
     study = opened(draft)
     assert browser.post(here, {"adjudicates": "on", "steps": "2"}).status_code == 422
     assert disputes.adjudication_steps(study) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_preset_begins_an_expert_review_and_the_report_names_departures(
+    rex: User, sign_in: SignIn, make_contexts: MakeContexts, make_run: MakeRun
+) -> None:
+    browser, address = sign_in(rex), "/studies/new/?protocol=expert-review"
+    page = browser.get(address).content.decode()
+    given = {"title": "Review", "consent_text": "Yes?", "languages": "en", "asks-0-question_set": "ssa"}
+    assert browser.post(address, sent(page) | given).status_code == 302
+    study = with_items(Study.objects.get(), make_contexts, make_run, 2)
+    plan = plan_of(study)
+    assert (study.protocol, plan.raters_per_item, plan.adjudication_steps) == ("expert-review", 2, 2)
+    study = opened(study)
+    judge(study, lambda _item: YES)
+
+    result = computed(study).result
+
+    assert result
+    assert result["deviations"] == ["2 of 2 items have fewer than the 2 raters that are wanted."]
+    assert result["adjudication"]["alone"] == 2
 
 
 @pytest.mark.django_db

@@ -218,7 +218,7 @@ def _item_page(
         "texts": reading_for(study, found),
         "questions": [(each, each.key in differ) for each in questions],
         "raters": [
-            (number, [_caption(question, answers) for question in questions])
+            (number, [(question.wording, _caption(question, answers)) for question in questions])
             for number, answers in enumerate(judged.answers if judged else (), 1)
         ],
         "may_decide": bool(judged and judged.open and judged.is_complete and is_open),

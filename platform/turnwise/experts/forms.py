@@ -77,9 +77,9 @@ class DecisionForm(forms.Form):
     """Form for the answers to the open questions of an item, with the reason."""
 
     reason = forms.CharField(
-        required=False,
         max_length=LONGEST_REASON,
         label=_("Reason"),
+        error_messages={"required": _("Please say why in a few words.")},
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     after = forms.IntegerField(min_value=0, max_value=32_000, widget=forms.HiddenInput)
@@ -88,6 +88,7 @@ class DecisionForm(forms.Form):
         self, *args: Any, questions: Iterable[Question], known: Mapping[str, Answer | None], **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["reason"].required = "undo" not in self.data
         self.questions = list(questions)
         for question in self.questions:
             self._add(question, known.get(question.key))

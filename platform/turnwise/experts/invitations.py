@@ -10,11 +10,10 @@ from django.utils.translation import gettext as _
 
 from turnwise.crowd.models import Assignment, Invitation, Outcome, Worker
 from turnwise.crowd.panels.links import Invited, digest_of
-from turnwise.crowd.panels.study_panels import admit_invited_people
+from turnwise.crowd.panels.study_panels import admit_invited_people, erase_invitation
 from turnwise.crowd.places import ending
 from turnwise.judging.models import Batch
 from turnwise.judging.queue.shares import LARGEST_SHARE
-from turnwise.privacy.erasure import erase_invitation
 from turnwise.studies.models import Study
 
 MOST_EXPERTS = 200

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from turnwise.crowd.entry.enrolment import hash_panel_id
 from turnwise.crowd.models import Invitation, Participation, Worker, pseudonym
 from turnwise.crowd.panels.links import Invited
-from turnwise.crowd.panels.study_panels import invitation_of
+from turnwise.crowd.panels.study_panels import ERASED, erase_invitation, invitation_of
 from turnwise.crowd.pay import ledger
 from turnwise.dialogues import pictures
 from turnwise.dialogues.models import Seat
@@ -24,9 +24,6 @@ from turnwise.quality.models import Attempt
 from turnwise.studies import bundles
 from turnwise.studies.models import Study
 from turnwise.trash import soft_delete as trash
-
-ERASED = "[erased]"
-"""Beginning of the name of an invitation whose name was erased."""
 
 
 def participations_of_person(participation: Participation) -> QuerySet[Participation]:
@@ -66,11 +63,6 @@ def anonymize(participation: Participation, *, now: datetime) -> None:
     pictures.erase(here)
     bundles.delete_bundles_quoting([participation.study_id])
     trash.purge_studies([participation.study_id])
-
-
-def erase_invitation(invited: Invitation) -> None:
-    """Erase whom an invitation named, in the caller's transaction."""
-    Invitation.objects.filter(pk=invited.pk).update(name=f"{ERASED} {invited.pk}", email="")
 
 
 def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) -> None:

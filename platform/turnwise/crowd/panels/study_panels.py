@@ -18,6 +18,8 @@ from turnwise.crowd.panels.links import invitation_key
 from turnwise.studies.models import Study
 
 MOST_INVITED_AT_ONCE = 5000
+ERASED = "[erased]"
+"""Beginning of the name of an invitation whose name was erased."""
 LONGEST_NAME = 254
 # Settings that identify workers: changing them would turn known workers into new ones.
 LOCKED = ("parameter", "secret")
@@ -169,6 +171,11 @@ def invitation_of(participation: Participation) -> Invitation | None:
     """The invitation by which a participant came; None if they came in another way."""
     key = invitation_key(participation.worker.panel, participation.worker.panel_id)
     return Invitation.objects.filter(study=participation.study_id, pk=key).first() if key else None
+
+
+def erase_invitation(invited: Invitation) -> None:
+    """Erase whom an invitation named, in the caller's transaction."""
+    Invitation.objects.filter(pk=invited.pk).update(name=f"{ERASED} {invited.pk}", email="")
 
 
 @transaction.atomic
