@@ -82,14 +82,14 @@ def disputed(question: Question, codes: FloatArray, item: IntArray, items: int, 
         (items,) true if the raters differ.
     """
     answered = ~np.isnan(codes)
-    places, apart = codes[answered], 1.0
+    ranks, apart = codes[answered], 1.0
     if question.has_mean:
         points = np.sort(np.array([float(choice.value) for choice in question.choices]))
-        places = np.searchsorted(points, places).astype(np.float64)
+        ranks = np.searchsorted(points, ranks).astype(np.float64)
         apart = min(steps, len(points) - 1)
     low, high = np.full(items, np.inf), np.full(items, -np.inf)
-    np.minimum.at(low, item[answered], places)
-    np.maximum.at(high, item[answered], places)
+    np.minimum.at(low, item[answered], ranks)
+    np.maximum.at(high, item[answered], ranks)
     differ: BoolArray = high - low >= apart
     return differ
 

@@ -3,6 +3,7 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from html import unescape
 from io import BytesIO
 from pathlib import Path
@@ -69,7 +70,12 @@ def judged_twice(study: Study, first: dict[str, Any], second: dict[str, Any]) ->
     """Two raters judge each item: by key of its context, else sensible and specific."""
     of = contexts_of(study)
     for answers in (first, second):
-        judge(study, lambda item, answers=answers: answers.get(of[item.pk], YES))
+        judge(study, partial(_answer, of, answers))
+
+
+def _answer(of: dict[int, str], answers: dict[str, Any], item: Item) -> dict[str, Any]:
+    found: dict[str, Any] = answers.get(of[item.pk], YES)
+    return found
 
 
 def item_about(study: Study, context: str) -> Item:

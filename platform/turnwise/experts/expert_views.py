@@ -175,7 +175,7 @@ def change(request: HttpRequest, pk: int, expert: int) -> HttpResponse:
 def _change_share(request: HttpRequest, invitation: Invitation) -> None:
     form = ShareForm(request.POST)
     if not form.is_valid():
-        messages.error(request, " ".join(form.errors["share"]))
+        messages.error(request, " ".join(str(each) for each in form.errors["share"]))
         return
     try:
         invitations.set_share(invitation, form.cleaned_data["share"] or 0)

@@ -62,7 +62,7 @@ class StepsForm(forms.Form):
 
     def __init__(self, *args: Any, steps: int | None, is_fixed: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial |= {"adjudicates": steps is not None, "steps": steps or DEFAULT_STEPS}
+        self.initial.update({"adjudicates": steps is not None, "steps": steps or DEFAULT_STEPS})
         for field in self.fields.values():
             field.disabled = is_fixed
 

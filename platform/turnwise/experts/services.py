@@ -219,10 +219,9 @@ def make_gold(study: Study, target: Study) -> int:
     steps = disputes.adjudication_steps(study)
     judged = disputes.judged_items(study, steps) if steps else []
     decided = {each.item_id: each for each in judged if each.is_decided}
-    values = {"items": list(decided), "languages": target.languages}
-    insert(target, _COPIES, **values)
+    insert(target, _COPIES, items=list(decided), languages=target.languages)
     with connection.cursor() as cursor:
-        cursor.execute(_COPIED, {"study": target.pk, **values})
+        cursor.execute(_COPIED, {"study": target.pk, "items": list(decided)})
         copies = cursor.fetchall()
     wanted = {key: Gold(right) for item, key in copies if (right := _right_answers(decided[item]))}
     if not wanted:
