@@ -234,7 +234,7 @@ def test_an_invited_adjudicator_decides_and_the_report_and_bundle_show_both(
     assert cells["before"][sensible]["value"] == result["bots"][0]["cells"][sensible]["value"] == 75
     assert cells["after"][sensible]["value"] == pytest.approx(200 / 3)
     shown = text_of(sign_in(rex).get(f"/studies/{study.pk}/report/"))
-    assert "An adjudicator has decided 2; 1 are unresolved." in shown
+    assert "Decided by an adjudicator: 2; unresolved: 1." in shown
     assert "Unresolved items have no value after adjudication" in shown
 
     stream = BytesIO()

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from evaluation.questions import AnswersError, Question
-from turnwise.accounts.limits import guessed_too_often, too_many
+from turnwise.accounts.limits import guessed_too_often, too_many, too_often
 from turnwise.crowd.models import Invitation
 from turnwise.crowd.panels.links import digest_of
 from turnwise.experts import disputes, services
@@ -146,6 +146,8 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         study, adjudicator = _study_of(request, pk)
     except _SignInError:
         return redirect_to_login(request.get_full_path())
+    if request.method == "POST" and too_often(request, "adjudication", rate="300/m"):
+        return too_many(request)
     found = get_object_or_404(study.items.select_related("ask").filter(right_answers__isnull=True), key=key)
     steps = disputes.adjudication_steps(study)
     judged = next(iter(disputes.judged_items(study, steps, found)), None) if steps else None
