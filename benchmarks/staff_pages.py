@@ -100,7 +100,7 @@ NARROWED = (
 OF_JUDGING = (
     ("study", ""), ("report", "report/"), ("queue", "queue/"), ("items", "items/"), ("monitor", "monitor/"),
     ("systems side by side", "report/contexts/"), ("battery", "queue/battery/"), ("gold", "queue/gold/"),
-    ("machine judges", "judges/"),
+    ("machine judges", "judges/"), ("experts", "experts/"), ("adjudication", "adjudication/"),
 )  # fmt: skip
 OF_BOT = (
     ("settings", ""), ("form", "edit/"), ("history", "history/"), ("judged", "judged/"),
@@ -132,6 +132,7 @@ OF_ONE = {
     "questions:import_version": ("questions.SetVersion", {"name": "own_set.name"}),
     "quality:qualification": ("quality.Qualification", {"pk": "pk"}),
     "transcripts:import": ("dialogues.TranscriptImport", {"pk": "pk"}),
+    "experts:item": ("judging.Item", {"pk": "study_id", "key": "key"}),
     "judges:run": ("judges.JudgeRun", {"pk": "study_id", "run_id": "pk"}),
     "audits:audit": ("audits.Audit", {"pk": "pk", "name": "bot.name"}),
     "comparisons:sweep": ("responses.Sweep", {"pk": "pk", "name": "bot.name"}),

@@ -109,6 +109,8 @@ class Judging:
         workers: number of workers who judged a whole battery.
         exclusion_rules: number of rules that propose exclusions.
         margin: the declared largest difference that does not matter, in points; 0: none.
+        adjudication_steps: steps of a scale by which raters differ, so that an adjudicator decides; 0: nobody
+            does.
     """
 
     question_set: str
@@ -131,6 +133,7 @@ class Judging:
     workers: int = 0
     exclusion_rules: int = 0
     margin: float = 0
+    adjudication_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +181,13 @@ def ask_deviations(
         asked: asks of the study.
         alike: keys of question sets that the protocol accepts in place of its first.
         names_first: true if a rule of the protocol already reports that the first question set differs.
+
+    A protocol without asks leaves them to the study.
     """
+    if not wanted:
+        return
     wanted, asked = list(wanted), list(asked)
-    if wanted and asked and asked[0].question_set != wanted[0].question_set:
+    if asked and asked[0].question_set != wanted[0].question_set:
         is_told = names_first or asked[0].question_set in alike
         if is_told and asked[0].question_set not in {each.question_set for each in wanted}:
             wanted, asked = wanted[1:], asked[1:]

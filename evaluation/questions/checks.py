@@ -9,7 +9,8 @@ from evaluation.questions.parts import Choice, Example, Kind, Question, Score, S
 # Columns of tables and fields of exports beside which the answers stand.
 RESERVED = frozenset(
     ("answer_ms", "answers", "ask", "asks_reason", "bot", "bot_version", "cached_tokens", "completion_tokens",
-     "context", "dialogue", "dialogue_ending", "first_seconds", "in_primary_analysis", "item", "judged_in",
+     "context", "decided_at", "decided_by", "decided_questions", "decision", "decision_reason", "dialogue",
+     "dialogue_ending", "first_seconds", "in_force", "in_primary_analysis", "item", "judged_in",
      "label_changes", "labelled_at", "latency_ms", "material", "model", "moment", "number", "occasion",
      "origin", "outcome", "outcome_before_stop", "picture", "picture_description", "position",
      "prompt_tokens", "question_set", "rater", "rater_excluded", "reasoning", "reasoning_tokens", "remarks",

@@ -30,7 +30,7 @@ def _coded(question: Question, rows: Sequence[Row]) -> FloatArray:
     numbers = np.empty(len(rows))
     for number, row in enumerate(rows):
         try:
-            numbers[number] = coded_answer(question, _answer(question, row))
+            numbers[number] = coded_answer(question, answer_of(question, row))
         except ValueError as error:
             raise LabelsError(f"{error}", question.key, number) from None
     return numbers
@@ -58,7 +58,8 @@ def label_days(rows: Sequence[Row]) -> FloatArray:
     return np.where(np.isnat(days), math.nan, days.astype(np.int64))
 
 
-def _answer(question: Question, row: Row) -> Answer | None:
+def answer_of(question: Question, row: Row) -> Answer | None:
+    """The answer to a question in a row of a bundle, by the key of the question; None for no answer."""
     stored = row[question.key]
     answer: Answer | None = json.loads(stored) if stored and question.kind is Kind.SEVERAL else stored
     return answer

@@ -45,6 +45,7 @@ from turnwise.crowd.models import PanelAct, Participation, StudyPanel, Waiting
 from turnwise.crowd.places.assignment import admit, assign
 from turnwise.dialogues.models import Picture, Turn
 from turnwise.dialogues.pictures import address_for
+from turnwise.experts import invitations
 from turnwise.judges import services as judges
 from turnwise.judging.models import Item
 from turnwise.judging.queue import services as judging
@@ -173,6 +174,8 @@ RULES = {
     "conversation:preview_picture": OWNER,
     "transcripts": OWNER,
     "acceptance": OWNER,
+    "experts": OWNER,  # or an invited adjudicator: tests/experts
+    "experts:enter": PUBLIC,  # by a personal link
     "judges": OWNER,
     "judging": OWNER,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
@@ -329,6 +332,7 @@ def things(
     )  # fmt: skip
     audit = start(bot, by=rex)
     judge_run = judges.start(queue.asks.get(number=0), bot, draws=1, by=rex)
+    expert, secret = invitations.invite(queue, "Judy", is_adjudicator=True)
     sweep = Sweep.objects.create(bot=bot, context_version=version, owner=rex, seed=1)
     asked = create_set(TONE, owner=rex)
     kept = decide(taking_part, "keep", reason="", by=rex)
@@ -390,6 +394,7 @@ def things(
         "transcripts:relay_correct": {"pk": relay.pk},
         "transcripts:relay_finish": {"pk": relay.pk},
         "transcripts:relay_discard": {"pk": relay.pk},
+        "experts": {"pk": queue.pk, "key": item.key, "expert": expert.pk, "secret": secret},
         "judges": {"pk": queue.pk, "run_id": judge_run.pk, "ending": "csv"},
         "judging": {"pk": queue.pk, "key": item.key, "name": bot.name},
         "judging_task:both_groups": {"pk": queue.pk, "other": second_group},

@@ -17,7 +17,7 @@ from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.exports.bundle import describe_study
 from turnwise.reports.drilldown import published_of
-from turnwise.studies.asks import UNDER_EACH_REPLY, About, AskSpec, Moment
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import ReplyDisplay, Study
 from turnwise.studies.presets import PRESETS, Preset
 from turnwise.studies.services import save_study
@@ -41,7 +41,7 @@ def sent(page: str) -> dict[str, str]:
     return kept | chosen | dict.fromkeys(ticked, "on")
 
 
-PUBLISHED = [preset for preset in PRESETS if preset.protocol]
+PUBLISHED = [preset for preset in PRESETS if preset.asks]
 
 
 @pytest.mark.parametrize("preset", PUBLISHED, ids=lambda preset: preset.protocol)
@@ -179,7 +179,7 @@ def test_the_api_creates_a_draft_of_each_preset(rex: User, sign_in: SignIn, pres
     assert made.status_code == 201, made.content
     study = Study.objects.get(code=made.json()["code"])
     assert (study.protocol, study.state, study.owner) == (preset.protocol, "draft", rex)
-    assert [ask.declared for ask in study.asks.all()] == list(preset.asks or [UNDER_EACH_REPLY])
+    assert [ask.declared for ask in study.asks.all()] == list(preset.asks or task_of(study).asks)
     asked = called(rex, "GET", f"/api/studies/{study.code}/asks").json()
     assert listed[preset.key]["asks"] == listed[preset.key]["tasks"][study.task] == asked
     browser = sign_in(rex)

@@ -10,7 +10,8 @@ import numpy as np
 
 from evaluation.protocols.facts import Design
 from evaluation.questions import QuestionSet
-from evaluation.report.answers import answer_times, coded_columns, label_days, text_columns
+from evaluation.report.adjudication import Decisions
+from evaluation.report.answers import answer_of, answer_times, coded_columns, label_days, text_columns
 from evaluation.report.bundles.tables import of_side
 from evaluation.report.label_columns import Judged
 from evaluation.report.studies.battery import Battery
@@ -32,6 +33,7 @@ def judged_items(
     design: Design,
     lines: Sequence[int],
     in_conversations: Iterable[Row] = (),
+    adjudications: Iterable[Row] = (),
 ) -> JudgedItems:
     """Build the input of `judging_figures`.
 
@@ -43,6 +45,7 @@ def judged_items(
         design: protocol and asks of the study.
         lines: lines of these judgments in the table.
         in_conversations: rows of the table `conversation_replies`; older bundles have none.
+        adjudications: rows of the table `adjudications` about this ask; answers by question key.
 
     Raises:
         ValueError: a judgment of an unknown item; names both.
@@ -83,7 +86,23 @@ def judged_items(
         design=design,
         items_per_worker=about["judging"]["batch_size"],
         third_rater=about["judging"]["third_rater"],
+        decisions=_decisions(about, questions, rows, adjudications),
     )
+
+
+def _decisions(
+    about: Mapping[str, Any], questions: QuestionSet, judgments: Sequence[Row], adjudications: Iterable[Row]
+) -> Decisions | None:
+    """Decisions in force about the items of these judgments; None for a study without adjudication."""
+    steps = about["judging"].get("adjudication_steps")  # older bundles have none
+    if not steps:
+        return None
+    in_force = {row["item"]: row for row in adjudications if row["in_force"]}
+    decided = {
+        item: {key: answer_of(questions.question(key), row) for key in json.loads(row["decided_questions"])}
+        for item, row in in_force.items()
+    }
+    return Decisions.of(questions, steps, [decided.get(row["item"]) for row in judgments])
 
 
 def judged_rows(

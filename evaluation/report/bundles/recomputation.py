@@ -33,6 +33,7 @@ from evaluation.report.bundles.tables import (
     PAIRS,
     TURNS,
     WORKERS,
+    adjudications_table,
     judgments_table,
     machine_labels_table,
     pair_judgments_table,
@@ -282,10 +283,22 @@ def _ask_rows(bundle: BundleFiles, about: Row, of_items: Table, judgments: Table
 def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
     design, replies = design_of(bundle, about), _in_conversations(bundle)
     for of in _ask_rows(bundle, about, ITEMS, judgments_table):
+        decisions = _decisions(bundle, about, of)
         with lines_named(f"{bundle.path}, data/judgments.jsonl", of.lines):
-            judged = judged_items(about, of.questions, of.items, of.given, design, of.lines, replies)
+            judged = judged_items(
+                about, of.questions, of.items, of.given, design, of.lines, replies, decisions
+            )
             check_labels(of.questions, judged.judged, judged.occasion)
         yield AskOfItems(of.ask["about"], of.ask["required"], of.questions, judged)
+
+
+def _decisions(bundle: BundleFiles, about: Row, of: _AskRows) -> list[Row]:
+    """Decisions of adjudicators about the items of an ask; none for studies without and older bundles."""
+    sets = [questions_of(bundle, ask["question_set"]) for ask in about["asks"]]
+    table = adjudications_table(sets)
+    rows = bundle.rows(table) if bundle.has(table) else ()
+    of_ask = [row for row in rows if row["ask"] == of.ask["number"]]
+    return with_question_keys(of_ask, answered_in(sets)[of.questions.key])
 
 
 def _assisted(bundle: BundleFiles, about: Row) -> dict[str, Any]:

@@ -251,6 +251,39 @@ def machine_labels_table(sets: Sequence[QuestionSet]) -> Table:
     )
 
 
+_DECISION = (
+    ITEM,
+    Column("decision", Kind.INTEGER, "number of the entry about this item, from 1, oldest first"),
+    Column(
+        "in_force", Kind.BOOLEAN, "`true` for the newest entry about the item, unless it undoes a decision"
+    ),
+    Column(
+        "decided_questions",
+        Kind.TEXT,
+        "questions that were decided, by key as a JSON list; empty: the entry undoes the one before",
+    ),
+    Column(
+        "decided_by",
+        Kind.TEXT,
+        "`researcher`, or `adjudicator` with a number for each invited adjudicator of the study",
+    ),
+    Column("decided_at", Kind.TIME, "when it was stored, UTC"),
+    Column("decision_reason", Kind.TEXT, "the reason in the adjudicator's words; empty if it undoes one"),
+    Column("ask", Kind.INTEGER, "number of the ask, as in study.json"),
+    Column("question_set", Kind.TEXT, "key of the question set of the item"),
+)
+
+
+def adjudications_table(sets: Sequence[QuestionSet]) -> Table:
+    """The table of adjudicators' decisions, with a column for each question of these sets."""
+    return Table(
+        "adjudications",
+        "One row per decision of an adjudicator about an item on which raters differ, or undoing of one, in "
+        "the order of the items and of their decisions. Judgments of raters stay as they are.",
+        (*_DECISION, *answers_to(sets)),
+    )
+
+
 __all__ = [
     "AUDITS",
     "CONVERSATIONS",
@@ -266,6 +299,7 @@ __all__ = [
     "REPLY_VERSIONS",
     "TURNS",
     "WORKERS",
+    "adjudications_table",
     "judgments_table",
     "labels_table",
     "machine_labels_table",

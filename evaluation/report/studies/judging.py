@@ -11,6 +11,7 @@ from evaluation.open_mtb import last_turns
 from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Evaluation, Judging
 from evaluation.questions import Combine, QuestionSet, Score, score_values, term_values
+from evaluation.report.adjudication import Decisions, adjudication_figures
 from evaluation.report.answers import check_labels
 from evaluation.report.conduct import Manner, signs
 from evaluation.report.figures import (
@@ -57,6 +58,7 @@ class JudgedItems:
         design: protocol and asks of the study.
         items_per_worker: number of items in a worker's batch from the queue.
         third_rater: true if items on which raters differ are judged again.
+        decisions: decisions of adjudicators; None: the study has no adjudication.
     """
 
     judged: Judged
@@ -75,6 +77,7 @@ class JudgedItems:
     design: Design = field(default_factory=Design)
     items_per_worker: int = 0
     third_rater: bool = False
+    decisions: Decisions | None = None
 
     @property
     def evaluation(self) -> Evaluation:
@@ -109,6 +112,7 @@ class JudgedItems:
             repetition=self.repetition[keep],
             occasion=self.occasion[keep],
             given=self.given[keep],
+            decisions=self.decisions and self.decisions.where(keep),
         )
 
 
@@ -203,6 +207,7 @@ def judging_figures(
             "repetitions": repetitions(questions, ordered.where(rows)),
             "breakdown": breakdown(questions, of, data.contexts, terms),
             **_battery(questions, everything, of.raters, terms),
+            **adjudication_figures(questions, of, ordered.where(rows).decisions, terms),
         }
 
     return {
@@ -334,6 +339,7 @@ def _conduct(questions: QuestionSet, data: JudgedItems, plan: AnalysisPlan) -> J
         languages=data.languages,
         primary=plan.primary.value,
         margin=plan.margin or 0,
+        adjudication_steps=data.decisions.steps if data.decisions else 0,
         conversations={system: n for system, n in sorted(data.conversations_of.items()) if n},
         **_of_contexts(data),
         **(_facts(questions, data, battery) if battery else {}),

@@ -53,6 +53,7 @@ from turnwise.studies.tasks import task_of
 MASK = "**********"
 _PLAN_FIELDS = (
     "raters_per_item", "third_rater", "batch_size", "lease_seconds", "shows_reading", "training_tries",
+    "adjudication_steps",
 )  # fmt: skip
 _SECRET = re.compile(r"key|token|secret|password|passwd|credential|authorization|cookie", re.IGNORECASE)
 

@@ -23,6 +23,7 @@ from evaluation.report.bundles.tables import (
     REPLY_VERSIONS,
     TURNS,
     WORKERS,
+    adjudications_table,
     machine_labels_table,
     questionnaires_table,
 )
@@ -30,6 +31,7 @@ from evaluation.texts.personal_data import Redactor
 from turnwise.audits import verdicts
 from turnwise.audits.queries import answers_of, audits_of_bots
 from turnwise.bots.generation import columns_of
+from turnwise.experts.disputes import adjudication_steps
 from turnwise.exports.picture_columns import ITEM_PICTURE_ROWS, picture_description, picture_file
 from turnwise.exports.version_columns import EVERY_VERSION, VERSIONS, versions_join
 from turnwise.judges.queries import REPORTED_RUNS, reported_runs
@@ -48,7 +50,14 @@ BatchWriter: TypeAlias = Callable[[Batch], object]
 """Function that writes a batch of rows."""
 BATCH = 20_000
 # The last value of their rows is the answers, which get a column each.
-_TABLES_WITH_ANSWERS = ("labels", "judgments", "pair_judgments", "questionnaires", "machine_labels")
+_TABLES_WITH_ANSWERS = (
+    "labels",
+    "judgments",
+    "pair_judgments",
+    "questionnaires",
+    "machine_labels",
+    "adjudications",
+)
 
 _STATEMENTS: dict[str, str] = {
     CONVERSATIONS.name: """
@@ -184,6 +193,23 @@ SELECT dense_rank() OVER (ORDER BY r.id), b.name, j.fingerprint, v.fingerprint, 
  WHERE r.id IN ({REPORTED_RUNS.format(study="(SELECT study FROM given)")})
  ORDER BY r.id, l.item_id, l.draw
 """,
+    "adjudications": """
+SELECT i.key::text, d.number,
+       d.answers IS NOT NULL AND d.number = max(d.number) OVER (PARTITION BY i.id),
+       CASE WHEN d.answers IS NOT NULL
+            THEN (SELECT coalesce(json_agg(asked.key ORDER BY asked.key), '[]')
+                    FROM jsonb_object_keys(d.answers) AS asked (key))::text END,
+       CASE WHEN d.invitation_id IS NULL THEN 'researcher'
+            ELSE 'adjudicator ' || (SELECT count(*) FROM crowd_invitation AS n
+                                     WHERE n.study_id = i.study_id AND n.is_adjudicator
+                                       AND n.id <= d.invitation_id) END,
+       d.at, nullif(d.reason, ''), ask.number, ask.question_set, coalesce(d.answers, '{}')::text
+  FROM experts_adjudication AS d
+  JOIN judging_item AS i ON i.id = d.item_id
+  JOIN studies_ask AS ask ON ask.id = i.ask_id
+ WHERE i.study_id = %s
+ ORDER BY i.id, d.number
+""",
     MATERIALS.name: """
 SELECT d.public_id::text, s.number, m.number, m.key, m.title, nullif(m.heading, ''), nullif(m.text, ''),
        to_json(m.points)::text, nullif(m.variant, '')
@@ -229,7 +255,7 @@ SELECT p.pseudonym, c.number, p.consented_at, nullif(a.outcome, ''), p.excluded_
 _TEXT_COLUMNS = frozenset(
     ("text", "candidates", "remarks", "reasoning", "said_before", "first_said", "second_said",
      "first_remarks", "second_remarks", "first_reasoning", "second_reasoning",
-     "picture_description")
+     "picture_description", "decision_reason")
 )  # fmt: skip
 
 
@@ -240,6 +266,7 @@ def tables_of(study: Study) -> tuple[Table, ...]:
         *task_with_report(study).tables(answered_sets(study)),
         *([questionnaires_table(about_people)] if about_people else []),
         *([machine_labels_table(answered_sets(study))] if reported_runs(study) else []),
+        *([adjudications_table(answered_sets(study))] if adjudication_steps(study) else []),
     )
 
 

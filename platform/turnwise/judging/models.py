@@ -74,6 +74,16 @@ class JudgingPlan(models.Model):
         ),
     )
 
+    adjudication_steps = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        verbose_name=_("steps of a scale by which raters differ"),
+        help_text=_(
+            "An adjudicator decides items on which raters differ: any other answer, or on a scale this many "
+            "steps between the lowest and the highest. Empty: no adjudication."
+        ),
+    )
     of_transcripts = models.BooleanField(
         default=False,
         help_text=_("Whether its way begins with a file of conversations, which is imported into it."),

@@ -178,6 +178,7 @@ def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _A
         "cost": estimate_queue_cost(study, stored, battery, items),
         "filled_at": _filled_at(study),
         "has_batteries": task_of(study).has_batteries,  # type: ignore[attr-defined]  # a QueuedTask
+        "has_adjudication": task_of(study).has_adjudication,  # type: ignore[attr-defined]
         "battery": battery,
         "gold": study.items.filter(right_answers__isnull=False).count(),
         "battery_problem": why_unfit(battery) if battery else "",
@@ -300,7 +301,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         "system": item_queries.system_of(found),
         "sides": sides,
         "generation": item_queries.generation_of(found),
-        "texts": _reading_for(study, found),
+        "texts": reading_for(study, found),
         "questions": questions,
         "labels": answers,
         "may_change": works_on_it,
@@ -309,7 +310,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     return render(request, "judging/item.html", context)
 
 
-def _reading_for(study: Study, item: Item) -> list[ReadingText | Section]:
+def reading_for(study: Study, item: Item) -> list[ReadingText | Section]:
     """All texts that raters of the item could read beside it."""
     of_item = reading_of_items([item.pk]).get(item.pk, []) if plan_of(study).shows_reading else []
     return [*of_item, *(parse_pasted(study.material) if study.material else [])]

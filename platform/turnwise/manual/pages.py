@@ -265,6 +265,7 @@ HELP = {
     "crowd:limits": "running",
     "crowd:payments": "payments",
     "dialogues": "running",
+    "experts": "quality",
     "exports": "exports",
     "judges": "judges",
     "judging": "labelling",

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from turnwise.crowd.entry.enrolment import hash_panel_id
 from turnwise.crowd.models import Invitation, Participation, Worker, pseudonym
 from turnwise.crowd.panels.links import Invited
+from turnwise.crowd.panels.study_panels import ERASED, erase_invitation, invitation_of
 from turnwise.crowd.pay import ledger
 from turnwise.dialogues import pictures
 from turnwise.dialogues.models import Seat
@@ -47,11 +48,8 @@ def anonymize(participation: Participation, *, now: datetime) -> None:
         participation.worker,
         list(participations_of_person(participation).values_list("pk", flat=True)),
     )
-    if known.panel == Invited.key:
-        key = known.panel_id.rpartition("-")[2]
-        invited = Invitation.objects.filter(study=participation.study_id, pk=int(key) if key.isdigit() else 0)
-        for each in invited:
-            invited.update(name=f"[erased] {each.pk}")
+    if invited := invitation_of(participation):
+        erase_invitation(invited)
     anonymous = known
     if Participation.objects.filter(worker=known).exclude(pk__in=here).exists():
         anonymous = Worker.objects.create()
@@ -143,4 +141,23 @@ def erase_due(*, now: datetime | None = None) -> int:
             ):
                 anonymize(participation, now=now)
                 erased += 1
+    return erased + _erase_invitations_due(now)
+
+
+def _erase_invitations_due(now: datetime) -> int:
+    """Erase the names of adjudicators and of experts who never took part, in closed studies.
+
+    Experts who took part are erased with their participations. Returns the number of erased names.
+    """
+    kept = ExpressionWrapper(
+        F("study__retention_days") * Value(timedelta(days=1)), output_field=DurationField()
+    )
+    invited = Invitation.objects.filter(study__state=Study.State.CLOSED).exclude(digest=None)
+    due = invited.exclude(name__startswith=ERASED).alias(kept=kept).filter(created_at__lte=now - F("kept"))
+    erased = 0
+    for each in list(due):
+        is_known = Worker.objects.filter(panel=Invited.key, panel_id=each.panel_id).exists()
+        if not is_known:
+            erase_invitation(each)
+            erased += 1
     return erased

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from turnwise.crowd.models import Participation, PayEntry, Practice
+from turnwise.crowd.panels.study_panels import invitation_of
 from turnwise.dialogues.models import Dialogue, MessagePicture, Seat, Turn, Typing, sides_of
 from turnwise.judging.models import Training
 from turnwise.labels.models import Label, Pair
@@ -22,6 +23,7 @@ def stored_data_of(participation: Participation) -> dict[str, Any]:
     """All stored data as JSON, except the bot's name, which may be blinded."""
     seat = _seat(participation)
     withdrawal = getattr(participation, "withdrawal", None)
+    invited = invitation_of(participation)
     return {
         "study": {"title": participation.study.title, "contact": participation.study.contact_address},
         "you": {
@@ -32,6 +34,7 @@ def stored_data_of(participation: Participation) -> dict[str, Any]:
             "network_address": _("coded") if participation.address else "",
             "resume_code": participation.resume_code,
             "completion_code": participation.disclosed_code,
+            **({"invited_as": invited.name, "email": invited.email} if invited else {}),
         },
         "consent": {
             "version": participation.consent.number,

@@ -16,6 +16,7 @@ from turnwise.accounts.models import User
 from turnwise.crowd.models import Outcome, Participation, Withdrawal, Worker
 from turnwise.crowd.places.ending import end
 from turnwise.dialogues.models import Dialogue, MessagePicture, Seat, Turn, Typing, sides_of
+from turnwise.experts.models import Adjudication
 from turnwise.judges.models import MachineLabel
 from turnwise.judging.models import Agreement, Batch, Item, Slot, Training
 from turnwise.labels.models import Label, Pair
@@ -150,7 +151,7 @@ def _remove_contributions(participation: Participation, by: User | None, now: da
     elif seat:
         _blank_turns(turns)
         seat.pictures.all().delete()
-        _blank_machine_texts(seat)
+        _blank_texts_about(seat)
     # These figures include deleted labels; the page computes them again.
     settled = Agreement.State.READY, Agreement.State.FAILED
     Agreement.objects.filter(ask__study__in=touched, state__in=settled).delete()
@@ -229,7 +230,11 @@ def _blank_turns(turns: list[int]) -> None:
     MessagePicture.objects.filter(turn__in=turns).delete()
 
 
-def _blank_machine_texts(seat: Seat) -> None:
-    """Delete what machine judges wrote about the rest of the conversation, since it may quote the texts."""
+def _blank_texts_about(seat: Seat) -> None:
+    """Delete what machine judges and adjudicators wrote about the rest of the conversation.
+
+    It may quote the texts.
+    """
     about_rest = Q(item__turn__dialogue=seat.dialogue_id) | Q(item__dialogue=seat.dialogue_id)
     MachineLabel.objects.filter(about_rest).update(text="", why="")
+    Adjudication.objects.filter(about_rest).exclude(reason="").update(reason=WITHDRAWN)

@@ -13,6 +13,7 @@ from turnwise.accounts.admin import NeverDeleted, ViewOnly
 from turnwise.audits.models import Audit, AuditedReply
 from turnwise.bots.models import BotBudget, BotPrice, BotUsage
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
+from turnwise.experts.models import Adjudication
 from turnwise.judges.models import Judge, JudgeRun, MachineLabel
 from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
 from turnwise.labels.models import Label, Pair
@@ -43,6 +44,8 @@ site.register(
     ViewOnlyAdmin,
     list_display=("bot", "day", "replies", "unknown", "prompt", "cached", "completion"),
 )
+
+site.register(Adjudication, ViewOnlyAdmin, list_display=("item", "number", "by", "invitation", "at"))
 
 # Versioned sets
 site.register(ContextSet, NeverDeletedAdmin, list_display=("title", "name", "owner", "licence"))

@@ -110,6 +110,7 @@ INSTALLED_APPS = [
     "turnwise.transcripts",
     "turnwise.acceptance",
     "turnwise.judging",
+    "turnwise.experts",
     "turnwise.judges",
     "turnwise.audits",
     "turnwise.quality",

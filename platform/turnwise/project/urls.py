@@ -41,6 +41,7 @@ urlpatterns = [
     path("", include("turnwise.acceptance.urls")),
     path("", include("turnwise.judging.urls")),
     path("", include("turnwise.judges.urls")),
+    path("", include("turnwise.experts.urls")),
     path("", include("turnwise.audits.urls")),
     path("", include("turnwise.monitoring.urls")),
     path("", include("turnwise.quality.urls")),

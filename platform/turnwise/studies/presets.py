@@ -123,6 +123,10 @@ PRESETS = (
         (Intention(Aim.QUALITY, Material.RESPONSES),),
         plan={"raters_per_item": 2, "batch_size": 50, "shows_reading": True},
     ),
+    # No publication: a design of this platform, with any questions.
+    Preset(
+        "expert-review", "judging", plan={"raters_per_item": 2, "batch_size": 50, "adjudication_steps": 2}
+    ),
     Preset(
         "r-u-a-robot-user-study",
         "judging",

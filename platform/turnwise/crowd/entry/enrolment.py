@@ -15,6 +15,7 @@ from turnwise.crowd.entry import gates
 from turnwise.crowd.entry.sessions import Session
 from turnwise.crowd.models import Assignment, Participation, Worker, resume_code
 from turnwise.crowd.panels import Arrival
+from turnwise.crowd.panels.links import invitation_key
 from turnwise.crowd.places import re_entry
 from turnwise.crowd.places.reservation import has_begun
 from turnwise.studies.models import ConsentVersion, Study
@@ -91,6 +92,7 @@ def consent(
     if study.state != Study.State.OPEN:
         raise refusals.not_taking(study)
     arrival = arrival or Arrival("", "")
+    _refuse_revoked_invitation(arrival, study)
     refuse_erased_participant(arrival, study)
     worker = _worker(known, arrival)
     refuse_ineligible(worker, study)
@@ -229,6 +231,17 @@ def refuse_erased_participant(arrival: Arrival, study: Study) -> None:
     known_by = hash_panel_id(arrival.panel, arrival.worker, study)
     if Participation.objects.filter(study=study, known_by=known_by).exists():
         raise refusals.took_part_and_erased()
+
+
+def _refuse_revoked_invitation(arrival: Arrival, study: Study) -> None:
+    """Refuse a link that was revoked after the worker opened it.
+
+    Raises:
+        EntryRefusedError: the link is no longer valid.
+    """
+    key = invitation_key(arrival.panel, arrival.worker)
+    if key and study.invitations.filter(pk=key, revoked_at__isnull=False).exists():
+        raise refusals.not_invited()
 
 
 def begun_participation(arrival: Arrival, study: Study) -> Participation | None:

@@ -93,18 +93,47 @@ class StudyPanel(models.Model):
 
 
 class Invitation(models.Model):
-    """Personal link into a study; it admits one person, once."""
+    """Personal link into a study; it admits one person, once.
+
+    Of an expert's link only a hash is stored. An adjudicator's link leads to the pages of adjudication and
+    admits no worker.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
     name = models.CharField(
         max_length=254, help_text=_("Whom the researcher invited: an e-mail address, a name.")
     )
-    token = models.CharField(max_length=30, unique=True, default=invitation_token, editable=False)
+    token = models.CharField(
+        max_length=30, unique=True, null=True, blank=True, default=invitation_token, editable=False
+    )
     created_at = models.DateTimeField(auto_now_add=True)
+    email = models.EmailField(
+        blank=True, db_default="", help_text=_("Of an expert, for the researcher's own letters.")
+    )
+    digest = models.CharField(
+        max_length=64,
+        unique=True,
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Of an expert: SHA-256 of the secret in the link, which is not stored."),
+    )
+    share = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=_("Items of this expert; 0: all. Empty: as many as every worker.")
+    )
+    is_adjudicator = models.BooleanField(db_default=False)
+    revoked_at = models.DateTimeField(null=True, blank=True, help_text=_("Since when the link is invalid."))
 
     class Meta:
         ordering = ("study", "pk")
-        constraints = (models.UniqueConstraint(fields=("study", "name"), name="invited_once"),)
+        constraints = (
+            models.UniqueConstraint(fields=("study", "name"), name="invited_once"),
+            models.CheckConstraint(
+                name="invitation_has_one_secret",
+                condition=Q(token__isnull=False, digest=None, is_adjudicator=False)
+                | Q(token=None, digest__isnull=False),
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.name} to {self.study}"

@@ -1,5 +1,8 @@
 """Panels without a service: the open link, and personal invitations."""
 
+import hashlib
+
+from django.db.models import Q
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -38,6 +41,17 @@ class OpenLink(Panel):
 PARAMETER = "invitation"
 
 
+def digest_of(secret: str) -> str:
+    """Hash of the secret in a personal link, as it is stored."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def invitation_key(panel: str, panel_id: str) -> int:
+    """Key of the invitation by which a worker came; 0 if it was none."""
+    key = panel_id.rpartition("-")[2] if panel == Invited.key else ""
+    return int(key) if key.isdecimal() else 0
+
+
 class Invited(Panel):
     """People on the researcher's list: each has a personal link, which admits one person, once."""
 
@@ -64,7 +78,9 @@ class Invited(Panel):
     @override
     def arrival(self, query: QueryDict, setup: StudyPanel) -> Arrival:
         token = single_value(query, PARAMETER)
-        invitation = Invitation.objects.filter(study=setup.study_id, token=token[:100]).first()
+        secret = Q(token=token[:100]) | Q(digest=digest_of(token[:100]))
+        valid = Invitation.objects.filter(study=setup.study_id, revoked_at=None, is_adjudicator=False)
+        invitation = valid.filter(secret).first()
         if invitation is None:
             raise refusals.not_invited()
         return Arrival(self.key, invitation.panel_id, entered_by=setup.pk)

@@ -14,11 +14,13 @@ from django.utils.translation import gettext as _
 from turnwise.crowd.models import Invitation, Participation, StudyPanel, Worker, completion_code
 from turnwise.crowd.panels import Panel, check_settings, panels
 from turnwise.crowd.panels.base import shortened
-from turnwise.crowd.panels.links import OpenLink
+from turnwise.crowd.panels.links import OpenLink, invitation_key
 from turnwise.studies.models import Study
 
 DEFAULT_PARAMETER = "pid"
 MOST_INVITED_AT_ONCE = 5000
+ERASED = "[erased]"
+"""Beginning of the name of an invitation whose name was erased."""
 LONGEST_NAME = 254
 # Settings that identify workers: changing them would turn known workers into new ones.
 LOCKED = ("parameter", "secret")
@@ -179,6 +181,24 @@ def _first_column(text: str) -> list[str]:
     return rows
 
 
+def admit_invited_people(study: Study) -> None:
+    """Add the panel of invited people to a study, in the caller's transaction."""
+    if not study.panels.exists():  # the study was open to anyone with the link, and stays so
+        StudyPanel.objects.create(study=study, panel="open")
+    StudyPanel.objects.get_or_create(study=study, panel="invited")
+
+
+def invitation_of(participation: Participation) -> Invitation | None:
+    """The invitation by which a participant came; None if they came in another way."""
+    key = invitation_key(participation.worker.panel, participation.worker.panel_id)
+    return Invitation.objects.filter(study=participation.study_id, pk=key).first() if key else None
+
+
+def erase_invitation(invited: Invitation) -> None:
+    """Erase whom an invitation named, in the caller's transaction."""
+    Invitation.objects.filter(pk=invited.pk).update(name=f"{ERASED} {invited.pk}", email="")
+
+
 @transaction.atomic
 def invite(study: Study, names: Sequence[str]) -> tuple[int, int]:
     """Create a personal link for each of these people who has none yet.
@@ -186,9 +206,7 @@ def invite(study: Study, names: Sequence[str]) -> tuple[int, int]:
     Returns:
         Number of new invitations, and of people invited before.
     """
-    if not study.panels.exists():  # the study was open to anyone with the link, and stays so
-        StudyPanel.objects.create(study=study, panel="open")
-    StudyPanel.objects.get_or_create(study=study, panel="invited")
+    admit_invited_people(study)
     before = set(Invitation.objects.filter(study=study, name__in=names).values_list("name", flat=True))
     new = [Invitation(study=study, name=name) for name in names if name not in before]
     Invitation.objects.bulk_create(new, ignore_conflicts=True)
@@ -196,8 +214,8 @@ def invite(study: Study, names: Sequence[str]) -> tuple[int, int]:
 
 
 def invitations(study: Study) -> list[tuple[Invitation, bool]]:
-    """All invitations to a study, each with whether it was used."""
+    """All invitations to a study but those of experts, each with whether it was used."""
     come = set(
         Worker.objects.filter(panel="invited", participations__study=study).values_list("panel_id", flat=True)
     )
-    return [(row, row.panel_id in come) for row in Invitation.objects.filter(study=study)]
+    return [(row, row.panel_id in come) for row in Invitation.objects.filter(study=study, digest=None)]

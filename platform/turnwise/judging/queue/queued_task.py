@@ -137,10 +137,12 @@ class QueuedTask(WorkerTask):
     Attributes:
         filled_at: URL name of the page where items are added; empty: the page of the queue.
         has_batteries: True if workers may each get a battery instead.
+        has_adjudication: True if an adjudicator may decide items on which raters differ.
     """
 
     filled_at: ClassVar[str] = ""
     has_batteries: ClassVar[bool] = False
+    has_adjudication: ClassVar[bool] = False
     unit = Unit.JUDGMENT
     saved: ClassVar[str | Promise] = _("All your answers are saved.")
     read_at: ClassVar[str] = "judging:items"

@@ -38,6 +38,7 @@ from turnwise.judging.queue.rater_session import (
     ShownItem,
     reading_of_slots,
 )
+from turnwise.judging.queue.shares import share_of
 from turnwise.labels.services import NO_TIMING, Timing
 from turnwise.live.batches import BatchedStep, Values
 from turnwise.live.database import Row, in_database
@@ -70,13 +71,14 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
         return existing
     study = participation.study
     plan = plan_of(study)
-    gold_at = _draw_gold_positions(plan, language)
+    share = share_of(participation, plan, language)
+    gold_at = _draw_gold_positions(plan, language, share)
     batch = Batch.objects.create(
         assignment=assignment,
         study=study,
         worker_id=participation.worker_id,
         language=language,
-        size=plan.batch_size + len(gold_at),
+        size=share + len(gold_at),
         gold_at=gold_at,
         cursor=_first_cursor(study, language),
     )
@@ -86,7 +88,7 @@ def begin(participation: Participation, *, language: str, now: datetime | None =
     return batch
 
 
-def _draw_gold_positions(plan: JudgingPlan, language: str) -> list[int]:
+def _draw_gold_positions(plan: JudgingPlan, language: str, share: int) -> list[int]:
     """Draw random positions for the gold items of a new batch, never before all other items.
 
     The batch is longer by the number of gold items, so that no other item is left out.
@@ -97,7 +99,7 @@ def _draw_gold_positions(plan: JudgingPlan, language: str) -> list[int]:
         study=plan.study_id, language=language, right_answers__isnull=False
     ).count()
     wanted = min(plan.gold_items, available)
-    return sorted(random.SystemRandom().sample(range(2, plan.batch_size + wanted + 1), wanted))
+    return sorted(random.SystemRandom().sample(range(2, share + wanted + 1), wanted))
 
 
 # Open slots of each ask, by the first byte of the keys.

@@ -16,6 +16,7 @@ from evaluation.report.studies.replies import ReplyFacts
 from evaluation.statistics.labels import AnyArray, FloatArray
 from evaluation.texts.personal_data import Redactor
 from evaluation.texts.uninformative_contexts import Contexts
+from turnwise.experts.disputes import decisions_about
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.batteries.battery_rules import battery_of, report_battery
 from turnwise.judging.conversation_replies import REPLY_COUNT, judged_replies
@@ -217,6 +218,7 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
         design=design_of(study),
         items_per_worker=plan.batch_size,
         third_rater=plan.third_rater,
+        decisions=decisions_about(ask, columns[8]),
     )
 
 

@@ -71,6 +71,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     previewed = JudgingPreviewed
 
     has_batteries = True
+    has_adjudication = True
     evaluation = Evaluation.STATIC
     report = "tasks/judging/report.html"
     analysed = "tasks/judging/analysed.html"
