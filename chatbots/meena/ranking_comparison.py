@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from chatbots.meena.ranking import with_priors
 from chatbots.meena.responder import Responder
 from chatbots.meena.samples import RankBy, Sample, rank
+from evaluation.texts.repetition import words
 
 CANDIDATES = "candidates.jsonl"
 """File of the stored candidates in the folder of a comparison."""
@@ -107,6 +109,37 @@ def compare(stored: Path) -> list[Ranking]:
         )
         for rank_by, best_samples in first.items()
     ]
+
+
+def side_by_side(stored: Path, contexts: int) -> Iterator[dict[str, Any]]:
+    """Yield the choices of every function in the first contexts, from the stored candidates.
+
+    Args:
+        stored: from `store_candidates`.
+        contexts: number of contexts, at least 1.
+
+    Yields:
+        `context`; `chosen`, by function the `response` and its number of `tokens`; `different`, the number
+        of different responses among them; and `shared_words`, by function the share of the words of its
+        response that are in the responses of all functions, in [0, 1].
+    """
+    with stored.open(encoding="utf-8") as lines:
+        for line in islice(lines, contexts):
+            row = json.loads(line)
+            chosen = {rank_by: _best(row["candidates"], rank_by) for rank_by in get_args(RankBy)}
+            cut = {rank_by: set(words(each["text"])) for rank_by, each in chosen.items()}
+            common = set.intersection(*cut.values())
+            yield {
+                "context": row["context"],
+                "chosen": {
+                    rank_by: {"response": each["text"], "tokens": len(each["tokens"])}
+                    for rank_by, each in chosen.items()
+                },
+                "different": len({each["text"] for each in chosen.values()}),
+                "shared_words": {
+                    rank_by: len(common) / len(own) if own else 0.0 for rank_by, own in cut.items()
+                },
+            }
 
 
 def _best(candidates: Sequence[dict[str, Any]], rank_by: RankBy) -> dict[str, Any]:

@@ -66,6 +66,7 @@ __all__ = [
     "REPLY_IMPRESSION",
     "SECOND",
     "SSA",
+    "SSA_REASONS",
     "TIED",
     "TOPICAL_CHAT_CONVERSATION",
     "TOPICAL_CHAT_OWN",
@@ -102,6 +103,7 @@ __all__ = [
 ]
 
 SSA = in_every_language(ssa.SSA)
+SSA_REASONS = in_every_language(ssa.SSA_REASONS)
 HUMAN_LIKENESS = in_every_language(ratings.HUMAN_LIKENESS)
 LIKERT = in_every_language(ratings.LIKERT)
 VOTES = in_every_language(ratings.VOTES)
@@ -122,6 +124,7 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
     s.key: s
     for s in (
         SSA,
+        SSA_REASONS,
         HUMAN_LIKENESS,
         LIKERT,
         VOTES,

@@ -51,7 +51,7 @@ def test_a_study_that_follows_the_paper_has_no_departures() -> None:
         ({"opening_text": "Hello"}, "The chatbot opens with “Hello”; in the paper with “Hi!”."),
         ({"min_turns": 6}, "A conversation has at least 6 turns; in the paper at least 14."),
         ({"max_turns": 40}, "A conversation has at most 40 turns; in the paper at most 28."),
-        ({"question_set": "human-likeness"}, "in the paper sensibleness and specificity."),
+        ({"question_set": "human-likeness"}, "in the paper sensibleness and specificity alone."),
         ({"blind": False}, "Workers learn which bot they talk to"),
         ({"languages": ["en", "zh"]}, "Conversations may be in any of en, zh; in the paper"),
         ({"languages": []}, "No language is set"),

@@ -119,6 +119,7 @@ def test_a_condition_on_a_later_question_is_refused_at_declaration():
 # The first 16 digits of the SHA-256 of each set's JSON, as bundles and answered studies carry it.
 STORED = {
     "ssa": "0bf1068f19611596",
+    "ssa-reasons": "4a6990baf06c006d",
     "human-likeness": "92fca5a39a3f7365",
     "likert": "5df1d4f8cda9fb76",
     "votes": "f29ddeaaec5265ac",

@@ -10,7 +10,9 @@ from evaluation.questions import (
     HUMAN_LIKENESS,
     LIKERT,
     SSA,
+    SSA_REASONS,
     VOTES,
+    AnswersError,
     Choice,
     Kind,
     Question,
@@ -302,6 +304,29 @@ def test_votes_that_were_not_given_count_nowhere() -> None:
 
     # Of four votes three are up; their mean is (3 - 1) / 4.
     assert [cell["value"] for cell in ann["cells"]] == [75, 0.5]
+
+
+def test_reasons_are_asked_only_of_what_is_not_sensible_and_are_shares_of_those_given() -> None:
+    reasons, sensible = {"sensible": False, "why_not_sensible": ["fact", "contradiction"]}, {"sensible": True}
+    stored = SSA_REASONS.check(reasons)
+    assert stored == {"sensible": False, "specific": False, "why_not_sensible": ["contradiction", "fact"]}
+    assert SSA_REASONS.check({"sensible": False}) == {"sensible": False, "specific": False}  # optional
+    with pytest.raises(AnswersError, match=r"asked only if.*is “No”"):
+        SSA_REASONS.check(reasons | sensible | {"specific": True})
+
+    rows = [
+        ("Ann", 1, "w1", {"sensible": 1.0, "specific": 1.0}),
+        ("Ann", 2, "w1", {"sensible": 0.0, "specific": 0.0, "why_not_sensible": 1.0 + 8}),  # both of above
+        ("Ann", 3, "w2", {"sensible": 0.0, "specific": 0.0, "why_not_sensible": 1.0}),
+        ("Ann", 4, "w2", {"sensible": 0.0, "specific": 0.0}),
+        ("Bob", 5, "w1", {"sensible": 1.0, "specific": 0.0}),
+    ]
+    judged = rated(SSA_REASONS, *rows)
+    check_labels(SSA_REASONS, judged)
+    ann, bob = study_figures(SSA_REASONS, judged)["bots"]
+
+    assert [cell["value"] for cell in ann["cells"]] == [25, 25, 25, 100, 0, 0, 50]
+    assert [cell["value"] for cell in bob["cells"]] == [100, 0, 50, None, None, None, None]
 
 
 def test_the_level_of_the_intervals_is_a_parameter() -> None:

@@ -137,7 +137,7 @@ def test_a_study_keeps_its_protocol_with_further_asks(make_study: MakeStudy) -> 
     assert result
     assert (result["protocol_key"], result["level"]) == ("meena-interactive", 0.95)
     assert (
-        "Workers answer the questions “likert”; in the paper sensibleness and specificity."
+        "Workers answer the questions “likert”; in the paper sensibleness and specificity alone."
         in (result["deviations"])
     )
     assert any(each.startswith("This study also asks “") for each in result["deviations"])

@@ -246,6 +246,9 @@ def test_exports_and_report_split_by_scenario_and_the_bundle_gives_the_same(
         dialogue = start_dialogue(study)
         add_exchange(dialogue, version_of(bot_of(dialogue), {}), text="Well", latency=10)
         add_label(dialogue, position=2, answers={"sensible": True, "specific": n % 3 > 0})
+        if n == 0:
+            add_exchange(dialogue, version_of(bot_of(dialogue), {}), text="Bye!", latency=10)
+            add_label(dialogue, position=4, answers={"sensible": False})
         end_with_goal(dialogue, "yes" if dialogue.scenario == ROWS[0] else "partly")
 
     result = figures(computed(study))
@@ -259,6 +262,13 @@ def test_exports_and_report_split_by_scenario_and_the_bundle_gives_the_same(
     assert {row["name"]: row["cells"][0]["value"] for row in goals["rows"]} == {"ask": 0.0, "buy": 100.0}
     assert all(cell["value"] is not None for row in found["scores"][0]["rows"] for cell in row["cells"])
     assert page.count("<h3>By scenario</h3>") == 2
+    without = result["without_greetings"]
+    assert [
+        sum(each["replies"] for each in without["left_out"]),
+        page.count("Labelled replies left out"),
+    ] == [1, 1]
+    assert [bot["cells"][0]["value"] for bot in without["bots"]] == [100, 100]
+    assert sorted(bot["cells"][0]["value"] for bot in result["bots"]) == [80, 100]
     assert "Scenario buy" in "".join(
         client.get(f"/dialogues/{each.public_id}/").content.decode() for each in study.dialogues.all()
     )

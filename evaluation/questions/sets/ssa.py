@@ -1,7 +1,7 @@
-"""Sensibleness and specificity, and their average."""
+"""Sensibleness and specificity, and their average; a second set also asks why a reply is not sensible."""
 
 from evaluation.questions.declarations import QuestionSet
-from evaluation.questions.parts import Choice, Condition, Example, Question, Score, Subject, Term
+from evaluation.questions.parts import Choice, Condition, Example, Kind, Question, Score, Subject, Term
 
 YES_OR_NO = (Choice(True, "Yes"), Choice(False, "No"))
 
@@ -76,4 +76,44 @@ SSA = QuestionSet(
             why="Not knowing is fine. It is a sensible answer, and it fits this question about planets.",
         ),
     ),
+)
+
+_REASONS = (
+    Choice("contradiction", "Contradicts what was said"),
+    Choice("common_sense", "Against common sense"),
+    Choice("relevance", "Does not fit the conversation"),
+    Choice("fact", "Factually wrong"),
+)
+
+# The publication's questions come first, so that its scores can stand beside those of a study.
+SSA_REASONS = QuestionSet(
+    key="ssa-reasons",
+    title="Sensibleness and specificity, and why not sensible",
+    subjects=SSA.subjects,
+    questions=(
+        *SSA.questions,
+        Question(
+            key="why_not_sensible",
+            wording="Why does it not make sense?",
+            help="Choose all that apply. Skip the question if none does.",
+            kind=Kind.SEVERAL,
+            choices=_REASONS,
+            required=False,
+            asked_if=Condition("sensible", (False,)),
+        ),
+    ),
+    source=f"{SSA.source}; the parts of sensibleness: section 7",
+    scores=(
+        *SSA.scores,
+        *(
+            Score(
+                f"not_sensible.{choice.value}",
+                f"{choice.label}, of replies with a reason",
+                (Term("why_not_sensible", choice.value),),
+            )
+            for choice in _REASONS
+        ),
+    ),
+    headline=SSA.headline,
+    examples=SSA.examples,
 )

@@ -36,6 +36,7 @@ from evaluation.report.studies.conversations import ExchangeMeasures, StudyData
 from evaluation.report.studies.course import READ_FOR_REPETITION, Course
 from evaluation.report.studies.replies import Price, ReplyFacts, facts_of, prices_of
 from evaluation.texts.cleaning import WITHDRAWN
+from evaluation.texts.greetings import GreetingTurn, greeting_replies, only_greets
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class _Transcripts:
     names: Mapping[str, str]  # name of each bot in the report
     messages: Mapping[str, Counter[str]]  # by conversation, the worker's messages with their counts
     speakers: Mapping[tuple[str, int], str]  # in conversations of two people, the speaker of each turn
+    greetings: Sequence[tuple[str, int]]  # turns that only greet or say goodbye
 
 
 PEOPLE = ""
@@ -91,7 +93,23 @@ def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
     }
     declared = about.get("stopping")  # older bundles have none
     stopping = StoppingRule.from_json(declared) if declared else None
-    return StudyData(asks, courses, plan, conduct, manners, facets, exchanged, design, scenarios, stopping)
+    greetings = greeting_replies(_greetings(transcripts))
+    return StudyData(
+        asks, courses, plan, conduct, manners, facets, exchanged, design, scenarios, stopping, greetings
+    )
+
+
+def _greetings(transcripts: _Transcripts) -> Iterator[GreetingTurn]:
+    for dialogue, position in transcripts.greetings:
+        conversation = transcripts.conversations[dialogue]
+        yield GreetingTurn(
+            conversation["number"],
+            position,
+            conversation["opening_turns"],
+            transcripts.spacing[dialogue],
+            (dialogue, position) in transcripts.replies,
+            (dialogue, position + 1) in transcripts.replies,
+        )
 
 
 def _exchanged(bundle: BundleFiles, about: Row, transcripts: _Transcripts) -> ExchangeMeasures | None:
@@ -110,6 +128,7 @@ def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcr
     facts: dict[str, list[ReplyFacts]] = {}
     messages = {each: Counter[str]() for each in conversations}
     speakers: dict[tuple[str, int], str] = {}
+    greetings: list[tuple[str, int]] = []
     of_people = {key for key, row in conversations.items() if PEOPLE in _bots_of(row)}
     for row in bundle.rows(TURNS):
         dialogue, position = row["dialogue"], row["turn"]
@@ -120,6 +139,7 @@ def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcr
             speakers[dialogue, position] = row["said_by"]
         if row["speaker"] == "worker" and position >= conversations[dialogue]["opening_turns"]:
             messages[dialogue][row["text"]] += 1
+        greetings += [(dialogue, position)] if only_greets(row["text"]) else []
         is_counted = position >= conversations[dialogue]["opening_turns"] and row["text"] != WITHDRAWN
         if dialogue in texts and is_counted:
             texts[dialogue].append((_spoken_by(row, conversations[dialogue]), row["text"]))
@@ -132,7 +152,9 @@ def _read_transcripts(bundle: BundleFiles, names: Mapping[str, str]) -> _Transcr
     spacing = _reply_spacing(conversations, replies)
     if of_people:
         names = {**names, PEOPLE: HUMAN}
-    return _Transcripts(conversations, replies, texts, read, spacing, facts, names, messages, speakers)
+    return _Transcripts(
+        conversations, replies, texts, read, spacing, facts, names, messages, speakers, greetings
+    )
 
 
 def _bots_of(conversation: Row) -> list[str]:

@@ -22,6 +22,7 @@ from evaluation.report.answers import WHOLE, AskData, ask_figures, check_labels
 from evaluation.report.conduct import Manner, signs
 from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
+from evaluation.report.greetings import figures_without_greetings
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
 from evaluation.report.scenarios import Scenarios, scenario_figures
@@ -209,6 +210,7 @@ class StudyData:
         conduct: facts of the study for the rules of its protocol.
         design: protocol and asks of the study.
         scenarios: by conversation, the name of its row of the study's table of scenarios.
+        greetings: replies that belong to greetings and goodbyes, as `greeting_replies` finds them.
         manners: by worker, their behaviour; None: look for no signs.
         facets: by bot, the facets that the researcher declared.
         exchanged: measures of each reply; None if the report does not show them.
@@ -225,6 +227,7 @@ class StudyData:
     design: Design = field(default_factory=Design)
     scenarios: Scenarios = field(default_factory=dict)
     stopping: StoppingRule | None = None
+    greetings: frozenset[tuple[int, int]] = frozenset()
 
 
 def study_result(study: StudyData) -> dict[str, Any]:
@@ -250,6 +253,10 @@ def study_result(study: StudyData) -> dict[str, Any]:
             with_refusals(part, study.courses)
             if by_scenario := scenario_figures(ask.questions, counted, study.scenarios, terms):
                 part["scenarios"] = by_scenario
+            if ask.about == REPLIES and (
+                others := figures_without_greetings(ask.questions, counted, study.greetings, terms)
+            ):
+                part["without_greetings"] = others
     if study.stopping:
         counted = first.judged.where(study.plan.counted(first.judged))
         result["stopping"] = stopping_figures(study.stopping, first.questions, counted, level)

@@ -92,6 +92,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "languages:upload": _("uploaded translations of worker pages"),
     "trash:put_back": _("put back what they had deleted"),
     "bots:new": _("registered a bot"),
+    "bots:add_small_model": _("had a small language model added"),
     "bots:edit": _("changed a bot"),
     "bots:budget": _("set what a bot may spend in a month"),
     "bots:prices": _("typed in what a bot's tokens cost"),

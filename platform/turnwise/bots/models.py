@@ -13,7 +13,7 @@ OUTSIDE = "transcript"
 OPERATED = "operator"
 LONGEST_NOTE = 300
 # Names that are addresses of other pages.
-RESERVED_NAMES = ("new", "side-by-side", "found")
+RESERVED_NAMES = ("new", "side-by-side", "found", "small-model")
 
 
 class Bot(models.Model):

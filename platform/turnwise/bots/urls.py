@@ -1,6 +1,7 @@
 from django.urls import path
 
 from turnwise.bots import views
+from turnwise.bots.small_model.views import add_small_model
 
 app_name = "bots"
 urlpatterns = [
@@ -8,6 +9,7 @@ urlpatterns = [
     path("bots/new/", views.choose, name="choose"),
     path("bots/found/", views.find, name="found"),
     path("bots/side-by-side/", views.side_by_side, name="side_by_side"),
+    path("bots/small-model/", add_small_model, name="add_small_model"),
     path("bots/new/<slug:adapter>/", views.new, name="new"),
     path("bots/<slug:name>/", views.bot, name="bot"),
     path("bots/<slug:name>/edit/", views.edit, name="edit"),

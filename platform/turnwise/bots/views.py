@@ -31,6 +31,7 @@ from turnwise.bots.forms import BotForm
 from turnwise.bots.hosting import presence, rate_limit_queues
 from turnwise.bots.models import OPERATED, Bot, BotPrice
 from turnwise.bots.prices import PriceForm, newest_first
+from turnwise.bots.small_model.views import small_model_context
 from turnwise.live.jobs import NOT_STARTED, is_sent
 
 # Per person; each bot is asked in a separate request.
@@ -49,6 +50,7 @@ def bots(request: HttpRequest) -> HttpResponse:
         "sought": sought,
         "alarms": drift_check.alarms(Bot.objects.filter(pk__in=list(page), active=True)),
         "budgets": budgets.reached_budgets(Bot.objects.filter(pk__in=list(page), active=True)),
+        "small_model": {} if sought else small_model_context(),
         "operable": set(operators.operable_bots(request.user).values_list("pk", flat=True)),
     }
     return render(request, "bots/bots.html", context)

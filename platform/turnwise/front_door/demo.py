@@ -11,6 +11,7 @@ from turnwise.accounts.limits import limit_concurrency
 from turnwise.bots import trial
 from turnwise.bots.hosting import client
 from turnwise.bots.models import Bot
+from turnwise.bots.small_model.services import is_shipped
 
 MOST_MESSAGES = 5
 LONGEST_MESSAGE = 300
@@ -19,8 +20,11 @@ RATE = "20/m"
 MOST_AT_ONCE = 2
 """Replies under way in this process, so that strangers cannot occupy it."""
 LONGEST_REPLY = 2_000
-SHIPPED = ("meena-base", "eliza", "generic")
-"""Bots of the demo studies. The first that is active is used, unless a setting names another one."""
+SHIPPED = ("smollm2", "meena-base", "eliza", "generic")
+"""The bot that *Bots* adds by a button, and bots of the demo studies.
+
+The first that is active is used, unless a setting names another one.
+"""
 NOBODY = 0
 
 
@@ -30,7 +34,9 @@ def demo_bot() -> Bot | None:
     by_name = {bot.name: bot for bot in Bot.objects.filter(name__in=names, active=True)}
     # A bot that somebody has registered under a shipped name is theirs, and may cost money.
     usable = (by_name[name] for name in names if name in by_name)
-    return next((bot for bot in usable if settings.DEMO_BOT or bot.adapter == bot.name), None)
+    return next(
+        (bot for bot in usable if settings.DEMO_BOT or bot.adapter == bot.name or is_shipped(bot)), None
+    )
 
 
 def context_of(request: Any) -> Context:

@@ -61,7 +61,7 @@ def send_or_warn(request: HttpRequest, send: Callable[[], object]) -> None:
 # Kinds of advisory locks in PostgreSQL.
 REPORTS, RUNS, REHEARSALS, AGREEMENTS = 7301, 7302, 7303, 7304
 SELF_PLAY, AUDITS, WAITING, IMPORTS, BUNDLES = 7305, 7306, 7307, 7308, 7309
-JUDGES, SCENARIOS = 7310, 7311
+JUDGES, SCENARIOS, SMALL_MODEL = 7310, 7311, 7312
 
 
 @contextmanager

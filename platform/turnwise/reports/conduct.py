@@ -10,6 +10,7 @@ from evaluation.protocols.facts import HUMAN
 from evaluation.report.conduct import Manner
 from evaluation.report.studies.course import READ_FOR_REPETITION, Course
 from evaluation.texts.cleaning import WITHDRAWN
+from evaluation.texts.greetings import LONGEST, GreetingTurn, greeting_replies, only_greets
 from turnwise.bots.prices import prices_by_bot
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Dialogue, Fault
@@ -87,6 +88,31 @@ def _texts(study: Study) -> dict[int, list[list[tuple[bool, str]]]]:
             redacted = [redactor(each) for each in written]
             texts.setdefault(bot, []).append(list(zip(by_bot, redacted, strict=True)))
     return texts
+
+
+# The spacing is that of reports.answers: 1 if both speakers are judged.
+_SHORT_TURNS = """
+SELECT t.text, d.id, t.position, d.opening_turns,
+       CASE WHEN d.bot_turns = 0 OR 2 * d.bot_turns > d.turns - d.opening_turns + 1 THEN 1 ELSE 2 END,
+       t.bot_version_id IS NOT NULL, answer.bot_version_id IS NOT NULL
+  FROM dialogues_dialogue AS d
+  JOIN dialogues_turn AS t ON t.dialogue_id = d.id
+  LEFT JOIN dialogues_turn AS answer ON answer.dialogue_id = d.id AND answer.position = t.position + 1
+ WHERE d.study_id = %s AND d.ending = 'complete' AND char_length(t.text) <= %s
+"""
+
+
+def replies_of_greetings(study: Study) -> frozenset[tuple[int, int]]:
+    """Replies of finished conversations that belong to greetings and goodbyes, as in `greeting_replies`."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SHORT_TURNS, [study.pk, LONGEST])
+        redactor = redactor_for(study)
+        # A text with a redaction never only greets: bundles, whose texts are redacted, give the same.
+        return greeting_replies(
+            GreetingTurn(*of)
+            for text, *of in cursor.fetchall()
+            if only_greets(text) and redactor(text) == text
+        )
 
 
 # Only conversations with bots: in a conversation of two people, neither sets the pace alone.

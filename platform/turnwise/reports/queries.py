@@ -20,7 +20,7 @@ from turnwise.labels.queries import labels_counted_in
 from turnwise.questions.question_sets import question_set
 from turnwise.reports import reply_metrics
 from turnwise.reports.answers import bot_names, load_ask_data
-from turnwise.reports.conduct import courses, manners
+from turnwise.reports.conduct import courses, manners, replies_of_greetings
 from turnwise.reports.models import Report
 from turnwise.studies.models import Speaker, Study
 from turnwise.studies.models import StoppingRule as StoppingRow
@@ -67,8 +67,10 @@ def study_data(study: Study) -> StudyData:
     plan, design = analysis_plan(study), design_of(study)
     dealt = Dialogue.objects.filter(study=study, scenario__isnull=False)
     scenarios = dict(dealt.values_list("pk", "scenario__name"))
+    greetings = replies_of_greetings(study)
+    stopping = declared_rule(study)
     return StudyData(
-        asks, went, plan, conduct, manners(study), facets, measured, design, scenarios, declared_rule(study)
+        asks, went, plan, conduct, manners(study), facets, measured, design, scenarios, stopping, greetings
     )
 
 

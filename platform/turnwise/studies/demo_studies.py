@@ -9,11 +9,12 @@ from turnwise.bots.services import register_bot
 from turnwise.studies.asks import AskSpec
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_named
-from turnwise.studies.services import save_study, set_state
+from turnwise.studies.services import save_study, set_bots, set_state
 from turnwise.studies.tasks import tasks
 
 CLASSIC = {"eliza": "ELIZA", "generic": "GenericBot"}
 TITLE = "Demo: talk with a chatbot"
+TARGET = 100
 RATED_TITLE = "Demo: talk, then rate the conversation"
 
 INSTRUCTIONS = """\
@@ -61,10 +62,18 @@ def create_demo_studies(owner: User) -> Study | None:
     return _opened(study, TITLE, owner, _registered(_meenas()) or classic, rated_turns.asks)
 
 
+def join_demo(bot: Bot) -> None:
+    """Add a bot to the demo study behind its other bots, if that study is open. Idempotent."""
+    study = Study.objects.filter(title=TITLE, state=Study.State.OPEN, archived_at=None).first()
+    if study:
+        rows = study.study_bots.select_related("bot")
+        set_bots(study.pk, {row.bot: row.target for row in rows} | {bot: TARGET})
+
+
 def _opened(study: Study, title: str, owner: User, bots: Sequence[Bot], asks: Sequence[AskSpec]) -> Study:
     study.title, study.languages, study.expected_minutes = title, ["en"], 10
     study.instructions = INSTRUCTIONS
-    targets = dict.fromkeys(bots, 100)
+    targets = dict.fromkeys(bots, TARGET)
     save_study(study, owner=owner, consent_text=CONSENT, targets=targets, asks=asks)
     return set_state(study.pk, Study.State.OPEN)
 

@@ -12,6 +12,7 @@ from chatbots.meena.cli import main
 from chatbots.meena.config import MeenaConfig
 from chatbots.meena.model import Meena, save_checkpoint
 from chatbots.meena.ranking import with_priors
+from chatbots.meena.ranking_comparison import side_by_side
 from chatbots.meena.responder import Responder
 from chatbots.meena.samples import SCORES, RankBy, Sample, rank
 from chatbots.meena.sampling import SamplingSettings
@@ -83,6 +84,10 @@ def test_a_reply_is_the_best_of_its_candidates_by_mutual_information(model, toke
     assert reply.text == tokenizer.decode(best.tokens)
 
 
+def chosen_by(folder, name):
+    return (folder / f"{name}.jsonl").read_text().splitlines()
+
+
 def test_functions_are_compared_on_the_same_stored_candidates(tmp_path, capsys, model, tokenizer):
     save_checkpoint(tmp_path / "model", config=model.config, weights=model.state_dict(), tokenizer=tokenizer)
     lines = [json.dumps({"id": f"c{n}", "turns": [text]}) for n, text in enumerate(TEXTS)]
@@ -102,9 +107,34 @@ def test_functions_are_compared_on_the_same_stored_candidates(tmp_path, capsys, 
     assert tuple(found) == FUNCTIONS
     assert found["total"]["agreement"]["per_token"] == found["per_token"]["agreement"]["total"]
     assert found["total"]["tokens"] <= found["per_token"]["tokens"]
+    assert main([*arguments, "--show", "2"]) == 0
+    first, second, *others = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [first["context"], second["context"], others] == ["c0", "c1", list(found.values())]
     rows = {row["context"]: row["candidates"] for row in map(json.loads, stored.read_text().splitlines())}
     for name in FUNCTIONS:
-        for line in (tmp_path / "out" / f"{name}.jsonl").read_text().splitlines():
+        for line in chosen_by(tmp_path / "out", name):
             response = json.loads(line)
             assert response["response"] in {each["text"] for each in rows[response["context"]]}
             assert math.isfinite(response["prior"])
+        assert (
+            first["chosen"][name]["response"] == json.loads(chosen_by(tmp_path / "out", name)[0])["response"]
+        )
+
+
+def test_choices_stand_side_by_side(tmp_path):
+    # Of "a b" by log P and mutual information, "a c d" by both means: "a" of 2 and of 3 words is shared.
+    candidates = [
+        {"text": "A b.", "log_likelihood": -3.0, "prior": -12.0, "tokens": [7, 3]},
+        {"text": "a c d", "log_likelihood": -4.0, "prior": -5.0, "tokens": [7, 8, 9, 3, 4, 5, 6, 7, 8, 9]},
+    ]
+    stored = tmp_path / "candidates.jsonl"
+    stored.write_text(json.dumps({"context": "c", "candidates": candidates}))
+
+    (row,) = side_by_side(stored, 5)
+
+    # log P / L: -1.5 and -.4; log P / ((5 + L) / 6)^.6: -2.73 and -2.31; log P - .5 prior: 3 and -1.5
+    assert {by: chosen["tokens"] for by, chosen in row["chosen"].items()} == {
+        "per_token": 10, "total": 2, "length_normalised": 10, "mutual_information": 2,
+    }  # fmt: skip
+    assert (row["different"], row["shared_words"]["total"]) == (2, 1 / 2)
+    assert row["shared_words"]["per_token"] == pytest.approx(1 / 3)
