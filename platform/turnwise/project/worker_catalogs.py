@@ -45,9 +45,9 @@ STAFF_MODULES = (
 )
 """Modules among these whose texts are only for researchers."""
 STAFF_ONLY = frozenset(
-    {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
+    {"PanelAct", "about", "brings", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
     | {"ProlificApi", "api_account"}
-    | {"why_untrainable", "article_shortage"}
+    | {"MACHINE", "why_untrainable", "article_shortage"}
     | {"SelfPlayForm", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
     | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own
 )

@@ -199,6 +199,8 @@ def _translation_checks(study: Study) -> list[Check]:
         numbers = {"n": progress.missing, "total": progress.total}
         found.append(Check(_("Language"), says % {**fields, **numbers}, not progress.missing))
     return found
+
+
 def _language_check(study: Study) -> list[Check]:
     """Warn of languages in which nobody has proofread the pages for workers."""
     unread = [language_name(code) for code in study.languages if not is_read_by_a_native_speaker(code)]

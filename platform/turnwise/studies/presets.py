@@ -125,7 +125,10 @@ PRESETS = (
     ),
     # No publication: a design of this platform, with any questions.
     Preset(
-        "expert-review", "judging", plan={"raters_per_item": 2, "batch_size": 50, "adjudication_steps": 2}
+        "expert-review",
+        "judging",
+        (Intention(Aim.QUALITY, Material.RESPONSES), Intention(Aim.QUALITY, Material.CONVERSATIONS)),
+        plan={"raters_per_item": 2, "batch_size": 50, "adjudication_steps": 2},
     ),
     Preset(
         "r-u-a-robot-user-study",
