@@ -12,8 +12,8 @@ from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
 @admin.register(JudgingPlan)
 class JudgingPlanAdmin(NeverDeleted, admin.ModelAdmin[JudgingPlan]):
     list_display = ("study", "raters_per_item", "batch_size", "lease_seconds")
-    # History of the study, which nobody edits.
-    readonly_fields = ("draws", "of_transcripts")
+    # History of the study, which nobody edits, and what is declared before it opens.
+    readonly_fields = ("draws", "of_transcripts", "adjudication_steps")
 
     @override
     def save_model(self, request: HttpRequest, obj: JudgingPlan, form: Any, change: bool) -> None:
