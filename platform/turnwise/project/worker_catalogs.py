@@ -45,7 +45,7 @@ STAFF_MODULES = (
 )
 """Modules among these whose texts are only for researchers."""
 STAFF_ONLY = frozenset(
-    {"PanelAct", "about", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
+    {"PanelAct", "about", "brings", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
     | {"ProlificApi", "api_account"}
     | {"why_untrainable", "article_shortage"}
     | {"SelfPlayForm", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
