@@ -70,3 +70,12 @@ class Raters:
 
 
 NOBODY = Raters("nobody", _("Nobody"), _("Bots talk by themselves; no person takes part."), are_people=False)
+MACHINE = Raters(
+    "machine",
+    _("A machine judge"),
+    _(
+        "A bot answers the questions: choose what it judges in the queue, then start it there under “Machine "
+        "judges”. People can judge beside it."
+    ),
+    are_people=False,
+)

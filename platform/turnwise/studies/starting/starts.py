@@ -120,7 +120,7 @@ class Choices:
     def _ask(self, name: str, title: str, answer_of: Callable[[Start], _Answer]) -> None:
         """Add a question, and keep the beginnings that its answer leaves."""
         found = {answer.key: answer for answer in map(answer_of, self.starts)}
-        order = {key: place for place, key in enumerate([*Aim.values, *Material.values])}
+        order = {key: number for number, key in enumerate([*Aim.values, *Material.values])}
         answers = sorted(found.values(), key=lambda answer: order.get(answer.key, 0))
         chosen = found.get(self._sent.get(name, ""), answers[0])
         self.starts = [start for start in self.starts if answer_of(start).key == chosen.key]

@@ -22,23 +22,13 @@ from turnwise.reports.queries import analysis_plan
 from turnwise.reports.report_kinds import Computation, ReportedTask
 from turnwise.studies.asks import OF_EACH_ITEM, About, AskSpec, By
 from turnwise.studies.models import Study
-from turnwise.studies.starting.intentions import Aim, Intention, Material, Raters
+from turnwise.studies.starting.intentions import MACHINE, Aim, Intention, Material, Raters
 from turnwise.studies.tasks import SetupStep, register
 from turnwise.tasks.judging import battery_rehearsal, forms, rehearsal
 from turnwise.tasks.judging.assisted import labels_of_judges, with_assisted
 from turnwise.tasks.judging.forms import JudgingPage
 from turnwise.tasks.judging.preview import JudgingPreviewed
 from turnwise.tasks.judging.results import asks_with_judgments
-
-MACHINE = Raters(
-    "machine",
-    _("A machine judge"),
-    _(
-        "A bot answers the questions: choose what it judges in the queue, then start it there under “Machine "
-        "judges”. People can judge beside it."
-    ),
-    are_people=False,
-)
 
 
 @register
