@@ -16,7 +16,7 @@ import argparse
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
@@ -46,7 +46,7 @@ class Simulated:
     Attributes:
         name: its row in the table.
         design: what each worker does.
-        together: number of workers who talk at the same time.
+        together: number of workers who talk at the same time; 0: all.
         few_first: true if the first workers have ten conversations each and later workers one.
         skewed: true if scores are skewed, such as shares near the end of a scale.
         margin: smallest difference that matters.
@@ -69,7 +69,7 @@ def designs() -> Iterator[Simulated]:
                 name = f"workers with {per_worker} conversation{plural}, {allocation}"
                 yield Simulated(name, Design(per_worker=per_worker, allocation=allocation))
     random = Design(per_worker=10)
-    yield Simulated("workers with 10 conversations, all workers at once", random, together=1000)
+    yield Simulated("workers with 10 conversations, all workers at once", random, together=0)
     yield Simulated("first workers with 10 conversations, later ones with 1", random, few_first=True)
     yield Simulated("workers with 3 conversations, skewed scores", Design(per_worker=3), skewed=True)
 
@@ -111,24 +111,21 @@ def _noise(simulated: Simulated, n: int, draw: Generator) -> FloatArray:
 
 def _arrivals(simulated: Simulated, number: int, draw: Generator) -> IntArray:
     """Worker of each conversation: `together` workers talk at the same time."""
-    counts = [simulated.design.per_worker] * number
+    each = simulated.design.per_worker
+    counts = [each] * math.ceil(number / each)
     if simulated.few_first:
-        few = number // 20
-        counts = [10] * few + [1] * number
+        counts = [10] * (number // 20) + [1] * number
+    together = simulated.together or len(counts)
     waiting, active, order = 0, dict[int, int](), list[int]()
     while len(order) < number:
-        while len(active) < simulated.together and waiting < len(counts):
+        while len(active) < together and waiting < len(counts):
             active[waiting] = counts[waiting]
             waiting += 1
-            if simulated.together >= 1000 and waiting * simulated.design.per_worker >= number:
-                break
         worker = int(draw.choice(list(active)))
         order.append(worker)
         active[worker] -= 1
         if not active[worker]:
             del active[worker]
-            if simulated.together >= 1000 and not active:
-                simulated = replace(simulated, together=1)
     return np.array(order)
 
 

@@ -417,6 +417,7 @@ def things(
         **{f"comparisons:{page}": {"pk": sweep.pk} for page in ("continue_sweep", "judge_sweep")},
         "comparisons": {"name": bot.name, "pk": 0, "chart": "course", "ending": "svg"},
         "questionnaires:preview": {"pk": asking.pk, "moment": "before"},
+        "studies:plan_file": {"kind": "json"},
         "rehearsals": {"pk": rehearsal.pk},
         "rehearsals:rehearsal": {"pk": study.pk},
         "crowd:prolific_settle": {"act": act.pk},

@@ -86,5 +86,5 @@ def test_another_version_of_a_bot_is_a_departure(make_study: MakeStudy) -> None:
     plan.save()
     BotVersion.objects.create(bot=bot, number=77, fingerprint="f" * 64, details={})
 
-    (sentence,) = departures_of(study) or ()
+    (sentence,) = departures_of(study) or [""]
     assert sentence.startswith("Ann was replaced by another version of it on")

@@ -30,6 +30,11 @@ class Report(models.Model):
     )
     finished_at = models.DateTimeField(null=True, blank=True)
     result = models.JSONField(null=True, blank=True)
+    departures = models.JSONField(
+        null=True,
+        blank=True,
+        help_text=_("Departures from the preregistered plan, in sentences; null: there is no plan."),
+    )
     reason = models.TextField(blank=True, help_text=_("Why it failed."))
 
     class Meta:

@@ -15,6 +15,7 @@ from turnwise.live.jobs import REPORTS, describe_failure, exclusive_lock, is_loc
 from turnwise.live.published_events import Event, EventType, publish
 from turnwise.quality import flagging
 from turnwise.reports import descriptions, queries
+from turnwise.reports.departures import departures_of
 from turnwise.reports.models import Chart, Report
 from turnwise.reports.report_kinds import TaskWithReport, task_with_report
 from turnwise.studies.models import Bundle, LastExport, Study
@@ -119,6 +120,7 @@ class _ReadyReport:
     results_version: int
     judgments: int
     result: dict[str, Any]
+    departures: list[str] | None
     charts: "dict[str, Drawing]"
 
 
@@ -131,9 +133,9 @@ def _compute(report_id: int) -> _ReadyReport:
     with queries.snapshot():
         study = Report.objects.select_related("study").get(pk=report_id).study
         compute = descriptions.computation(study)
-        judgments = judgments_in(study)
+        judgments, departures = judgments_in(study), departures_of(study)
     result = compute()
-    return _ReadyReport(study.results_version, judgments, result, drawings(result))
+    return _ReadyReport(study.results_version, judgments, result, departures, drawings(result))
 
 
 @transaction.atomic
@@ -158,6 +160,7 @@ def _store_ready(report_id: int, computed: _ReadyReport) -> None:
         results_version=computed.results_version,
         judgments=computed.judgments,
         result=computed.result,
+        departures=computed.departures,
     )
     if rule_figures := computed.result.get("stopping"):
         close_by_rule(report.study_id, rule_figures)

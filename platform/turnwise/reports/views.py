@@ -19,7 +19,6 @@ from turnwise.live.caching import cache_key, cached
 from turnwise.live.jobs import send_or_warn
 from turnwise.reports import queries, services
 from turnwise.reports import tasks as jobs
-from turnwise.reports.departures import departures_of
 from turnwise.reports.descriptions import method
 from turnwise.reports.drilldown import charts_of, published_of
 from turnwise.reports.models import Chart, Report
@@ -68,7 +67,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
         "can_rehearse": task.has_rehearsals,
         "audits": audits_of_bots(study, request.user),
         "blindness": blindness(study),
-        "departures": departures_of(study),
+        "departures": shown.departures if shown else None,
         "analysed": task.analysed if isinstance(task, ReportedTask) else "",
         "method": method(study, shown.result) if judged and shown and shown.result else None,
     }
