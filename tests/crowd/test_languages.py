@@ -13,6 +13,7 @@ from django.utils.translation import override
 from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue
 from turnwise.accounts.models import User
 from turnwise.crowd.languages import language_of_pages
+from turnwise.crowd.models import Participation
 from turnwise.live.templatetags.modules import module
 from turnwise.studies.models import Study
 
@@ -88,6 +89,19 @@ def test_scripts_get_their_translated_texts() -> None:
     assert '"Your partner is here":"وصل شريكك"' in page
     assert '"2":"انتظرت دقيقتين."' in page
     assert "texts" not in english
+
+
+def test_stored_data_are_shown_in_the_language_of_the_study(client: Client, make_study: MakeStudy) -> None:
+    study = make_study(languages=["de"], withdrawal_days=1)
+    number = study.consent_versions.get().number
+    client.post(f"{study.get_entry_url()}consent/", {"agree": "yes", "consent": number})
+
+    page = client.get(Participation.objects.get().data_link)
+    unknown = client.get(f"/s/{study.code}/data/nobody/")
+
+    assert '<html lang="de">' in page.text
+    assert "bis 1 Tag nach dem Ende" in page.text
+    assert "Der Link führt zu niemandes Daten." in unknown.text
 
 
 async def test_a_socket_answers_in_the_language_of_its_page(make_study: MakeStudy, open_tab: OpenTab) -> None:

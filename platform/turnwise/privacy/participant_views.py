@@ -9,11 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import override
 from django.views.decorators.http import require_http_methods, require_safe
 
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.crowd import refusals
 from turnwise.crowd.entry.worker_views import refused
+from turnwise.crowd.languages import language_of_pages
 from turnwise.crowd.models import Participation, participation_by_data_link
 from turnwise.privacy import withdrawal
 from turnwise.privacy.stored_data import stored_data_of
@@ -23,7 +25,10 @@ DataView = Callable[[HttpRequest, Participation], HttpResponse]
 
 
 def data_page(view: DataView) -> Callable[[HttpRequest, str, str], HttpResponse]:
-    """Decorate a view for data links: find the participation. Anyone with the link may see the page."""
+    """Decorate a view for data links: find the participation and set the language.
+
+    Anyone with the link may see the page.
+    """
 
     @wraps(view)
     def page(request: HttpRequest, code: str, token: str) -> HttpResponse:
@@ -31,11 +36,12 @@ def data_page(view: DataView) -> Callable[[HttpRequest, str, str], HttpResponse]
             return too_many(request)
         study = Study.objects.filter(code=code).exclude(state=Study.State.DRAFT).first()
         participation = participation_by_data_link(token, study) if study else None
-        response = (
-            view(request, participation)
-            if participation
-            else refused(request, refusals.unknown_data_link(), study)
-        )
+        with override(language_of_pages(study, request)):
+            response = (
+                view(request, participation)
+                if participation
+                else refused(request, refusals.unknown_data_link(), study)
+            )
         response["Referrer-Policy"] = "no-referrer"
         response["X-Robots-Tag"] = "noindex"
         add_never_cache_headers(response)

@@ -340,6 +340,7 @@ LANGUAGES = [
 # First translations: researchers are told so, until a native speaker has read one and its code is removed.
 NOT_READ_BY_A_NATIVE_SPEAKER = frozenset({"es", "de", "fr", "ja", "hi"})
 LOCALE_PATHS = [ROOT / "locale"]
+FORMAT_MODULE_PATH = "turnwise.project.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True

@@ -1,0 +1,1 @@
+"""Formats of dates in languages for which Django has none."""
