@@ -110,7 +110,9 @@ async def test_the_report_shows_what_workers_judged_and_stays_up_to_date(
     await expect(rex.page.get_by_text("report is being computed")).to_have_count(0)
     assert await rex.flaws() == []
 
-    # Another worker's labels are shown without a reload, and what was unfolded stays so.
+    # From here on without a reload: another worker's labels are shown, and what was unfolded stays so.
+    await rex.page.reload()
+    await expect(scores).to_have_text(["100.0", "0.0", "50.0"])
     await rex.page.evaluate("window.isTheSamePage = true")
     await rex.page.locator("#progress-part > summary").click()
     await rex.page.get_by_role("link", name="Course").click()
