@@ -107,17 +107,21 @@ KEPT = ("django_migrations", "django_content_type", "auth_permission")
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> ALL (%s)"
 
 
+def filled_tables(cursor: Any) -> list[str]:
+    """Tables with rows, but for those that no test changes."""
+    cursor.execute(TABLES, [list(KEPT)])
+    tables = [name for (name,) in cursor.fetchall()]
+    cursor.execute("SELECT " + ", ".join(f'EXISTS (SELECT FROM "{name}")' for name in tables))
+    return [name for name, is_filled in zip(tables, cursor.fetchone(), strict=True) if is_filled]
+
+
 def _empty_tables(self: TransactionTestCase) -> None:
     """Delete what a test committed: Django's TRUNCATE of every table takes longer than most tests.
 
     Triggers sleep meanwhile, those of foreign keys and those that forbid a deletion.
     """
     with connection.cursor() as cursor:
-        cursor.execute(TABLES, [list(KEPT)])
-        tables = [name for (name,) in cursor.fetchall()]
-        cursor.execute("SELECT " + ", ".join(f'EXISTS (SELECT FROM "{name}")' for name in tables))
-        filled = [name for name, is_filled in zip(tables, cursor.fetchone(), strict=True) if is_filled]
-        deletions = "; ".join(f'DELETE FROM "{name}"' for name in filled)
+        deletions = "; ".join(f'DELETE FROM "{name}"' for name in filled_tables(cursor))
         cursor.execute(f"BEGIN; SET LOCAL session_replication_role = replica; {deletions}; COMMIT")
 
 

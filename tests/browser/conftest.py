@@ -3,22 +3,19 @@
 import asyncio
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import axe_playwright_python
 import pytest
 import pytest_asyncio
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management import call_command
+from django.test import Client
 from playwright.async_api import (
     Browser,
     BrowserContext,
@@ -30,12 +27,12 @@ from playwright.async_api import (
     expect,
 )
 
-from tests.conftest import HASH_ITERATIONS
-from turnwise.project.supervision.processes import spawn
+from tests.server import Server
+from turnwise.accounts.models import User
+from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.studies.models import Study
 
 PATIENCE_MS = 60_000  # for the slowest machine; nothing waits longer than its condition takes
-SERVER_START_SECONDS = 60.0
 CLOSING_SECONDS = 30.0
 # A browser started by a test must look up nothing on the internet.
 FLAGS = (
@@ -72,61 +69,6 @@ class ReadableColours:
 READABLE = ReadableColours()
 
 expect.set_options(timeout=PATIENCE_MS)
-
-# The server checks passwords with as few iterations as the tests that set them.
-SERVE = f"""
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
-PBKDF2PasswordHasher.iterations = {HASH_ITERATIONS}
-from uvicorn import main
-main()
-"""
-
-
-class Server:
-    """The real server as a process of its own, on the test database."""
-
-    def __init__(self, log: Path) -> None:
-        self.log = log
-        self.port = _free_port()  # the same one after a restart
-        self.process: subprocess.Popen[bytes] | None = None
-        self.address = f"http://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        # Bots are loaded when they are first asked: a host that looks after all of them every two seconds
-        # would get in the way of emptying the tables between tests.
-        options = ["--port", str(self.port), "--lifespan", "off", "--ws", "websockets-sansio"]
-        command = [sys.executable, "-c", SERVE, "turnwise.project.asgi:application", *options]
-        database = urlsplit(os.environ["DATABASE_URL"])
-        name = settings.DATABASES["default"]["NAME"]  # the test database, by now
-        environment = os.environ | {"DATABASE_URL": urlunsplit(database._replace(path=f"/{name}"))}
-        with self.log.open("wb") as output:
-            # It ends with the tests, also when they are interrupted.
-            self.process = spawn(command, environment=environment, output=output, errors=output)
-        self._wait_until_it_listens()
-
-    def _wait_until_it_listens(self) -> None:
-        assert self.process
-        deadline = time.monotonic() + SERVER_START_SECONDS
-        while self.process.poll() is None and time.monotonic() < deadline:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise RuntimeError(f"The server did not start. It said:\n{self.log.read_text()}")
-
-    def end(self, *, kill: bool = False) -> None:
-        assert self.process
-        if kill:
-            self.process.kill()
-        else:
-            self.process.terminate()
-        self.process.wait(timeout=20)
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @pytest.fixture(scope="session")
@@ -200,13 +142,37 @@ class Visitor:
         wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
         return bool(await self.page.evaluate(wide))
 
-    async def start(self, study: Study) -> None:
-        """From the study link to the chat."""
+    async def walk_in(self, study: Study, button: str = "Start the conversation") -> None:
+        """Walk from the study link to the work, through every page before it."""
         await self.go(study.get_entry_url())
         await self.page.get_by_label("I agree to take part").check()
         await self.page.get_by_role("button", name="Continue").click()
-        await self.page.get_by_role("button", name="Start the conversation").click()
+        await self.page.get_by_role("button", name=button).click()
+
+    async def start(self, study: Study) -> None:
+        """Open the chat as a new participant."""
+        await self.work(study)
         await expect(self.bubbles).to_have_count(1)
+
+    async def work(self, study: Study) -> None:
+        """Open the page of work as a new participant.
+
+        The pages before it are requested without the browser: to draw them takes longer than most tests.
+        """
+        path, session = await sync_to_async(_begin_work)(study)
+        await self.remember(COOKIE, session)
+        await self.go(path)
+
+    async def sign_in(self, user: User) -> None:
+        """Sign in without the form."""
+        client = Client()
+        await sync_to_async(client.force_login)(user)
+        assert client.session.session_key
+        await self.remember(settings.SESSION_COOKIE_NAME, client.session.session_key)
+
+    async def remember(self, name: str, value: str) -> None:
+        """Set a cookie."""
+        await self.page.context.add_cookies([{"name": name, "value": value, "url": self.site}])
 
     async def say(self, text: str) -> None:
         await self.ready()
@@ -265,25 +231,37 @@ class Visitor:
         """Wait until the server has these answers about a reply."""
         await expect(self.chip(reply)).to_have_text(f"{answers} Change")
 
-    async def flaws(self) -> list[str]:
+    async def flaws(self, searched: set[str] | None = None) -> list[str]:
         """What would hinder people who use a screen reader, or the Content-Security-Policy.
 
         Our own rules, and all of axe-core's; the contrast of colours in the light and the dark scheme.
+
+        Args:
+            searched: which elements were visible when this page was searched, by a hash. If they are the same
+                ones again, only rules that depend on the layout run. What is visible now is added.
         """
         await self.page.wait_for_load_state()  # a page that has just been asked for may be empty yet
         found = list(await self.page.evaluate(FLAWS))
         if not await self.page.evaluate("'axe' in window"):
             await self.page.evaluate(AXE)
-        found += await self._findings()
+        found += await self._findings(searched=searched)
         dark = await self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
         await self.page.emulate_media(color_scheme="light" if dark else "dark")
         found += await self._findings(is_contrast_alone=True)
         await self.page.emulate_media(color_scheme="dark" if dark else "light")
         return found
 
-    async def _findings(self, *, is_contrast_alone: bool = False) -> list[str]:
-        options = {"known": READABLE.all(), "isContrastAlone": is_contrast_alone}
+    async def _findings(
+        self, *, is_contrast_alone: bool = False, searched: set[str] | None = None
+    ) -> list[str]:
+        options = {
+            "known": READABLE.all(),
+            "isContrastAlone": is_contrast_alone,
+            "searched": sorted(searched or ()),
+        }
         answer = await self.page.evaluate(FINDINGS, options)
+        if searched is not None:
+            searched.add(answer["visible"])
         if not any(flaw.startswith("axe color-contrast") for flaw in answer["flaws"]):
             READABLE.add(answer["colours"])
         return list(answer["flaws"])
@@ -296,9 +274,10 @@ class Visitor:
         before = self.page.viewport_size
         assert before
         found: list[str] = []
+        searched: set[str] = set()
         for width in widths:
             await self.page.set_viewport_size({"width": width, "height": 800})
-            found += [f"{width} px: {flaw}" for flaw in await self.flaws()]
+            found += [f"{width} px: {flaw}" for flaw in await self.flaws(searched)]
             if not await self.fits():
                 found.append(f"{width} px: wider than its window")
         await self.page.set_viewport_size(before)
@@ -313,6 +292,17 @@ class Visitor:
         await page.goto(self.page.url)
         await self.page.bring_to_front()  # the browser slows a tab in the background down
         return Visitor(page, self.site)
+
+
+def _begin_work(study: Study) -> tuple[str, str]:
+    """Agree and start by requests; return the path of the page of work and the worker's session."""
+    client = Client(headers={"Accept-Language": "en"})
+    version = study.consent_versions.last()
+    assert version
+    agreed = {"agree": "yes", "consent": str(version.number)}
+    instructions = client.post(f"{study.get_entry_url()}consent/", agreed, follow=True)
+    started = client.post(instructions.context["begin"])
+    return started.headers["Location"], client.cookies[COOKIE].value
 
 
 Visit = Callable[..., Awaitable[Visitor]]

@@ -1,6 +1,7 @@
 // What axe-core finds on this page, in one line for each rule, and the colours of its texts. Contrast depends on them
 // alone and takes half of the time: it is computed only of texts whose colours are not among those known to be readable.
-async ({ known, isContrastAlone }) => {
+// Where the same elements are visible as in a search before, only rules about their layout run.
+async ({ known, isContrastAlone, searched }) => {
     // In the middle of an animation colours are not what they will be.
     const finite = animation => Number.isFinite(animation.effect?.getComputedTiming().endTime);
     await Promise.allSettled(document.getAnimations().filter(finite).map(animation => animation.finished));
@@ -40,9 +41,14 @@ async ({ known, isContrastAlone }) => {
     const violations = [];
     const search = async (where, rules) =>
         violations.push(...(await axe.run(where, { resultTypes: ["violations"], ...rules })).violations);
-    if (!isContrastAlone) await search(document, { rules: { "color-contrast": { enabled: false } } });
+    const elements = [...document.querySelectorAll("*")];
+    const visible = hash(elements.map(each => Number(each.checkVisibility({ visibilityProperty: true }))).join(""));
+    const layout = ["link-in-text-block", "scrollable-region-focusable", "target-size"];
+    const isAsked = rule => rule !== "color-contrast" && (!searched.includes(visible) || layout.includes(rule));
+    const left = axe.getRules().map(({ ruleId }) => ruleId).filter(rule => !isAsked(rule));
+    if (!isContrastAlone) await search(document, { rules: Object.fromEntries(left.map(rule => [rule, { enabled: false }])) });
     if (include.length) await search({ include }, { runOnly: ["color-contrast"] });
     const flaws = violations.map(({ id, impact, nodes }) =>
         `axe ${id} (${impact}): ${nodes.slice(0, 3).map(node => `${node.html.slice(0, 200)} ${node.failureSummary}`).join(" | ")}`);
-    return { flaws, colours: [...colours] };
+    return { flaws, colours: [...colours], visible };
 }

@@ -27,10 +27,7 @@ def rated(make_study: MakeStudy) -> Study:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def chatter(wanda: Visitor, rated: Study) -> Visitor:
-    await wanda.go(rated.get_entry_url())
-    await wanda.page.get_by_label("I agree to take part").check()
-    await wanda.page.get_by_role("button", name="Continue").click()
-    await wanda.page.get_by_role("button", name="Start the conversation").click()
+    await wanda.work(rated)
     await expect(wanda.message).to_be_visible()
     return wanda
 
@@ -123,10 +120,7 @@ def waited_for(make_study: MakeStudy) -> Study:
 
 
 async def test_own_messages_are_judged_while_the_reply_is_awaited(wanda: Visitor, waited_for: Study) -> None:
-    await wanda.go(waited_for.get_entry_url())
-    await wanda.page.get_by_label("I agree to take part").check()
-    await wanda.page.get_by_role("button", name="Continue").click()
-    await wanda.page.get_by_role("button", name="Start the conversation").click()
+    await wanda.work(waited_for)
     await wanda.say("I like tea")
 
     own = wanda.page.get_by_role("group", name="Would a person have given this answer?")
@@ -164,10 +158,7 @@ def own_alone(make_study: MakeStudy) -> Study:
 
 
 async def test_optional_judgments_do_not_count_as_given(wanda: Visitor, own_alone: Study) -> None:
-    await wanda.go(own_alone.get_entry_url())
-    await wanda.page.get_by_label("I agree to take part").check()
-    await wanda.page.get_by_role("button", name="Continue").click()
-    await wanda.page.get_by_role("button", name="Start the conversation").click()
+    await wanda.work(own_alone)
 
     await said(wanda, "Hello")
     await expect(wanda.page.locator("#hint")).to_have_text("Write your next message. 1 more reply to go.")

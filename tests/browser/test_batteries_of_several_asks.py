@@ -69,10 +69,7 @@ async def test_a_battery_is_composed_and_judged_with_both_sets(visit: Visit, stu
 async def _judged(visit: Visit, study: Study, size: str) -> None:
     """Somebody new judges their battery by keyboard."""
     visitor = await visit(viewport=SIZES[size])
-    await visitor.go(study.get_entry_url())
-    await visitor.page.get_by_label("I agree to take part").check()
-    await visitor.page.get_by_role("button", name="Continue").click()
-    await visitor.page.get_by_role("button", name="Start judging").click()
+    await visitor.work(study)
     for number in range(1, 5):
         await expect(visitor.page.locator("#done-text")).to_have_text(f"Item {number} of 4")
         await expect(visitor.page.locator("#ask fieldset")).to_be_focused()

@@ -2,28 +2,18 @@
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.conf import settings
-from django.test import Client
 from playwright.async_api import expect
 
-from tests.browser.conftest import Visit, Visitor
+from tests.browser.conftest import Visit
 from tests.conftest import MakeStudy
 from turnwise.accounts.models import User
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-async def sign_in(visitor: Visitor, user: User) -> None:
-    client = Client()
-    await sync_to_async(client.force_login)(user)
-    cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
-    session = {"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": visitor.site}
-    await visitor.page.context.add_cookies([session])  # type: ignore[list-item]  # a dictionary will do
-
-
 async def test_a_kind_is_found_by_typing_a_word(visit: Visit, rex: User) -> None:
     visitor = await visit(viewport={"width": 320, "height": 640})
-    await sign_in(visitor, rex)
+    await visitor.sign_in(rex)
     page = visitor.page
     await visitor.go("/bots/new/")
     shown = page.locator(".tiles a:visible")
@@ -55,7 +45,7 @@ async def test_the_document_for_an_ethics_board_fits_and_prints_alone(
 ) -> None:
     study = await sync_to_async(make_study)(title="W" * 100, instructions="x" * 300)
     visitor = await visit(viewport={"width": width, "height": 800})
-    await sign_in(visitor, rex)
+    await visitor.sign_in(rex)
 
     await visitor.go(f"/studies/{study.pk}/privacy/ethics/")
 

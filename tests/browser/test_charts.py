@@ -7,10 +7,10 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit, Visitor
-from tests.browser.test_staff_pages import PASSWORD, sign_in
+from tests.browser.test_staff_pages import sign_in
 from tests.conftest import MakeStudy
 from tests.planted import computed, talked
-from turnwise.accounts.models import User
+from tests.snapshots import Snapshot
 from turnwise.bots.models import Bot
 from turnwise.studies.models import Study
 
@@ -22,22 +22,27 @@ DRAWN = (Path(__file__).parent / "drawn.js").read_text()
 TOUCH = 1.0  # pixels by which boxes may meet: those of text are higher than its letters
 
 
-@pytest.fixture
-def rex(rex: User) -> User:
-    rex.set_password(PASSWORD)
-    rex.save()
-    return rex
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return Snapshot()
 
 
 @pytest.fixture
-def compared(make_study: MakeStudy) -> Study:
+def compared(snapshot: Snapshot, transactional_db: None, request: pytest.FixtureRequest) -> Study:
+    """One study for all tests: to compute its report takes longer than to look at it."""
+    if not snapshot.put_back():
+        make_compared(request.getfixturevalue("make_study"))
+        snapshot.take()
+    return Study.objects.get()
+
+
+def make_compared(make_study: MakeStudy) -> None:
     study = make_study({"ann": 99, "bob": 99, "cia": 99, "dan": 99}, min_turns=2, max_turns=12)
     for title, bot in zip(TITLES, Bot.objects.order_by("name"), strict=True):
         Bot.objects.filter(pk=bot.pk).update(title=title)
     for n in range(16):
         talked(study, [((n + k) % 5 > 0, (n + k) % 3 > 0 and (n + k) % 5 > 0) for k in range(4)])
     computed(study)
-    return study
 
 
 def meet(one: Any, other: Any) -> bool:
@@ -59,12 +64,14 @@ async def opened(visit: Visit, study: Study, width: int, *, unfolded: bool = Tru
     return visitor
 
 
-async def test_charts_are_not_covered_cut_or_scrolled_at_any_width(
-    visit: Visit, rex: User, compared: Study
-) -> None:
-    """One study for all widths: to compute its report takes longer than to look at it."""
+async def test_charts_are_not_covered_cut_or_scrolled_at_any_width(visit: Visit, compared: Study) -> None:
+    visitor = await opened(visit, compared, 1280)
     for width in (1280, 700, 390, 320):
-        visitor = await opened(visit, compared, width)
+        await visitor.page.set_viewport_size({"width": width, "height": 900})
+        await visitor.page.reload()
+        for fold in ("plane", "course-part"):
+            await visitor.page.locator(f"#{fold}").evaluate("each => each.open = true")
+        await expect(visitor.page.locator(".chart svg:visible")).to_have_count(3)
         for chart in await visitor.page.evaluate(DRAWN):
             texts = chart["texts"]
             assert len(texts) > 6
@@ -93,9 +100,7 @@ def inside(one: Any, frame: Any) -> bool:
     )
 
 
-async def test_paper_and_pages_without_scripts_keep_the_charts(
-    visit: Visit, rex: User, compared: Study
-) -> None:
+async def test_paper_and_pages_without_scripts_keep_the_charts(visit: Visit, compared: Study) -> None:
     visitor = await opened(visit, compared, 1280, unfolded=False)
 
     await visitor.page.emulate_media(media="print")
@@ -116,7 +121,7 @@ async def test_paper_and_pages_without_scripts_keep_the_charts(
     await expect(visitor.page.get_by_role("group", name="Show")).to_have_count(0)
 
 
-async def test_a_chart_works_by_pointer_and_by_keyboard(visit: Visit, rex: User, compared: Study) -> None:
+async def test_a_chart_works_by_pointer_and_by_keyboard(visit: Visit, compared: Study) -> None:
     visitor = await opened(visit, compared, 1280)
     page = visitor.page
     chart = page.get_by_role("group", name="Chart of scores.")
@@ -158,7 +163,7 @@ async def test_a_chart_works_by_pointer_and_by_keyboard(visit: Visit, rex: User,
     await expect(page.get_by_text("4 found, the newest first.")).to_be_visible()
 
 
-async def test_a_first_touch_reads_and_a_second_opens(visit: Visit, rex: User, compared: Study) -> None:
+async def test_a_first_touch_reads_and_a_second_opens(visit: Visit, compared: Study) -> None:
     visitor = await opened(visit, compared, 390, has_touch=True)
     chart = visitor.page.get_by_role("group", name="Line chart of SSA by reply of the conversation.")
     mark = chart.get_by_role("link", name="ELIZA, reply 2. SSA").first

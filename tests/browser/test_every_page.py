@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.conf import settings
-from django.test import Client
 from playwright.async_api import Error
 
 from tests.browser.conftest import Visit, Visitor
@@ -75,13 +73,8 @@ EMPTY_OF_STUDY = (
 
 
 async def signed_in(visit: Visit, user: User) -> Visitor:
-    client = Client()
-    await sync_to_async(client.force_login)(user)
-    visitor, key = await visit(), client.session.session_key
-    assert key
-    await visitor.page.context.add_cookies(
-        [{"name": settings.SESSION_COOKIE_NAME, "value": key, "url": visitor.site}]
-    )
+    visitor = await visit()
+    await visitor.sign_in(user)
     return visitor
 
 

@@ -52,10 +52,8 @@ def file(tmp_path: Path) -> Path:
 
 
 async def sign_in(visitor: Visitor, path: str) -> None:
+    await visitor.sign_in(await User.objects.aget(username="rex"))
     await visitor.go(path)
-    await visitor.page.get_by_label("Username").fill("rex")
-    await visitor.page.get_by_label("Password").fill(PASSWORD)
-    await visitor.page.get_by_role("button", name="Sign in").click()
 
 
 async def fits(visitor: Visitor) -> bool:

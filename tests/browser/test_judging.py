@@ -23,7 +23,6 @@ from turnwise.studies.models import Study
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 CRAMPED = (Path(__file__).parent / "cramped.js").read_text()
-PASSWORD = "a long hedgehog lamp"
 SIZES = {"desktop": {"width": 1280, "height": 800}, "phone": {"width": 320, "height": 568}}
 
 
@@ -43,12 +42,9 @@ async def rita(visit: Visit) -> Visitor:
 
 
 async def sit_down(visitor: Visitor, study: Study, question: str = "make sense") -> Page:
-    """From the study link to the first item."""
+    """Open the first item as a new rater."""
     page = visitor.page
-    await visitor.go(study.get_entry_url())
-    await page.get_by_label("I agree to take part").check()
-    await page.get_by_role("button", name="Continue").click()
-    await page.get_by_role("button", name="Start judging").click()
+    await visitor.work(study)
     await expect(page.get_by_role("group", name=question)).to_be_focused()
     return page
 
@@ -63,9 +59,8 @@ async def answers() -> list[dict[str, bool]]:
     return [label.answers async for label in Label.objects.order_by("pk")]
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_batch_by_keyboard_alone(visit: Visit, short_queue: Study, size: str) -> None:
-    visitor = await visit(viewport=SIZES[size])
+async def test_a_batch_by_keyboard_alone(visit: Visit, short_queue: Study) -> None:
+    visitor = await visit(viewport=SIZES["phone"])
     page = await sit_down(visitor, short_queue)
     for number in range(6):
         await expect(page.locator("#done-text")).to_have_text(f"Item {number + 1} of 6")
@@ -285,20 +280,21 @@ async def test_the_page_fits_a_phone(visit: Visit, long_words: Study) -> None:
     assert await phone.flaws() == []
 
 
-@pytest.mark.parametrize("width", [320, 390])
-async def test_the_bar_keeps_its_height_whatever_is_saved(visit: Visit, queue: Study, width: int) -> None:
-    phone = await visit(viewport={"width": width, "height": 568}, has_touch=True, is_mobile=True)
+async def test_the_bar_keeps_its_height_whatever_is_saved(visit: Visit, queue: Study) -> None:
+    phone = await visit(viewport={"width": 320, "height": 568}, has_touch=True, is_mobile=True)
     page = await sit_down(phone, queue)
     await expect(page.locator("#saved-text")).to_have_text("")
 
-    heights = await page.evaluate(
-        """() => ["", "saved", "saving …", "not saved yet"].map((says) => {
-          document.getElementById("saved-text").textContent = says;
-          return document.querySelector(".topbar").getBoundingClientRect().height;
-        })"""
-    )
+    for width in (320, 390):
+        await page.set_viewport_size({"width": width, "height": 568})
+        heights = await page.evaluate(
+            """() => ["", "saved", "saving …", "not saved yet"].map((says) => {
+              document.getElementById("saved-text").textContent = says;
+              return document.querySelector(".topbar").getBoundingClientRect().height;
+            })"""
+        )
 
-    assert len(set(heights)) == 1, heights
+        assert len(set(heights)) == 1, (width, heights)
 
 
 @pytest.fixture
@@ -323,10 +319,7 @@ def bilingual(make_queue: MakeQueue) -> Study:
 
 async def test_a_worker_chooses_the_language_of_a_study_with_several(rita: Visitor, bilingual: Study) -> None:
     page = rita.page
-    await rita.go(bilingual.get_entry_url())
-    await page.get_by_label("I agree to take part").check()
-    await page.get_by_role("button", name="Continue").click()
-    await page.get_by_role("button", name="Start judging").click()
+    await rita.walk_in(bilingual, "Start judging")
     assert await rita.flaws() == []
     await page.get_by_role("button", name="English").click()
 
@@ -336,12 +329,7 @@ async def test_a_worker_chooses_the_language_of_a_study_with_several(rita: Visit
 
 async def test_the_researchers_pages_have_no_flaws(visit: Visit, queue: Study, rex: User) -> None:
     visitor = await visit()
-    await sync_to_async(give_password)(rex)
-    await visitor.go("/sign-in/")
-    await visitor.page.get_by_label("Username").fill("rex")
-    await visitor.page.get_by_label("Password").fill(PASSWORD)
-    await visitor.page.get_by_role("button", name="Sign in").click()
-    await visitor.page.wait_for_url("**/home/")
+    await visitor.sign_in(rex)
     item = await queue.items.afirst()
     assert item
     for path in ("", "queue/", "items/", f"items/{item.key}/", "report/", "edit/"):
@@ -356,11 +344,6 @@ async def test_the_researchers_pages_have_no_flaws(visit: Visit, queue: Study, r
             await visitor.page.keyboard.press(key)
 
 
-def give_password(user: User) -> None:
-    user.set_password(PASSWORD)
-    user.save()
-
-
 @pytest.fixture
 def of_contexts(make_queue: MakeQueue, make_contexts: MakeContexts, rex: User) -> Study:
     study = make_queue(raters=1, batch=2, question_set=create_set(OPEN, owner=rex).key, protocol="")
@@ -368,9 +351,8 @@ def of_contexts(make_queue: MakeQueue, make_contexts: MakeContexts, rex: User) -
     return study
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_contexts_are_judged_without_a_response(visit: Visit, of_contexts: Study, size: str) -> None:
-    visitor = await visit(viewport=SIZES[size])
+async def test_contexts_are_judged_without_a_response(visit: Visit, of_contexts: Study) -> None:
+    visitor = await visit(viewport=SIZES["phone"])
     page = await sit_down(visitor, of_contexts, "different replies")
     for number in range(2):
         await expect(page.locator("#done-text")).to_have_text(f"Item {number + 1} of 2")

@@ -2,6 +2,7 @@
 
 import os
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ LONG = (
     REPLY + "\n### In detail\n\n" + "It is the habit that counts, and not the sum. " * 62 + "\n\nThat is all."
 )
 SIZES = {1280: 720, 390: 844, 320: 640}
+SCREENS = list(product(SIZES, ("light", "dark"))) if PICTURES else [(1280, "light"), (320, "dark")]
 
 
 async def heard(page: Page, words: str) -> int:
@@ -71,8 +73,7 @@ async def asked(visit: Visit, make_study: MakeStudy, reply: str, **options: Any)
     return wanda
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
 async def test_a_long_reply_is_read_from_the_top_and_judged_at_its_end(
     visit: Visit, make_study: MakeStudy, width: int, scheme: str
 ) -> None:
@@ -106,8 +107,7 @@ async def test_a_long_reply_is_read_from_the_top_and_judged_at_its_end(
     await wanda.saved(1, "Not human like")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
 async def test_a_table_code_and_a_formula_fit_the_page(
     visit: Visit, make_study: MakeStudy, width: int, scheme: str
 ) -> None:

@@ -2,8 +2,6 @@
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.conf import settings
-from django.test import Client
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit, Visitor
@@ -61,18 +59,10 @@ async def test_markdown_is_shown_alike_to_all_who_read_it(
 
     queue = await sync_to_async(make_queue)(1, question_set="human-likeness", markdown=True)
     await Response.objects.aupdate(text=REPLY)
-    await wanda.go(queue.get_entry_url())
-    await page.get_by_label("I agree to take part").check()
-    await page.get_by_role("button", name="Continue").click()
-    await page.get_by_role("button", name="Start judging").click()
+    await wanda.work(queue)
     await assert_formatted(wanda)
 
-    client = Client()
-    await sync_to_async(client.force_login)(rex)
-    session = client.cookies[settings.SESSION_COOKIE_NAME].value
-    await page.context.add_cookies(
-        [{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": wanda.site}]
-    )
+    await wanda.sign_in(rex)
     dialogue = await Dialogue.objects.aget()
     await wanda.go(f"/dialogues/{dialogue.public_id}/")
     await assert_formatted(wanda)

@@ -1,16 +1,14 @@
 """Comparing pairs: responses and whole conversations, on a desktop and on a phone, to the report."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Page, expect
 
-from tests.browser.conftest import Server, Visit, Visitor
-from tests.browser.test_judging import CRAMPED, PASSWORD, SIZES, give_password
+from tests.browser.conftest import Visit, Visitor
+from tests.browser.test_judging import CRAMPED, SIZES
 from tests.browser.test_meant import typed
 from tests.browser.test_nothing_lost import Line
 from tests.conftest import MakePairs, MakeStudy
@@ -46,12 +44,9 @@ def conversations(make_pairs: MakePairs, make_study: MakeStudy) -> Study:
 
 
 async def sit_down(visitor: Visitor, study: Study, question: str = "better") -> Page:
-    """From the study link to the first pair."""
+    """Open the first pair as a new rater."""
     page = visitor.page
-    await visitor.go(study.get_entry_url())
-    await page.get_by_label("I agree to take part").check()
-    await page.get_by_role("button", name="Continue").click()
-    await page.get_by_role("button", name="Start comparing").click()
+    await visitor.work(study)
     await expect(page.get_by_role("group", name=question)).to_be_focused()
     return page
 
@@ -191,15 +186,6 @@ async def test_an_answer_while_the_line_is_dead_is_sent_later(visit: Visit, resp
     assert [label.answers async for label in Label.objects.all()] == [{"better": "second"}]
 
 
-async def sign_in(visitor: Visitor, user: User) -> None:
-    await sync_to_async(give_password)(user)
-    await visitor.go("/sign-in/")
-    await visitor.page.get_by_label("Username").fill(user.username)
-    await visitor.page.get_by_label("Password").fill(PASSWORD)
-    await visitor.page.get_by_role("button", name="Sign in").click()
-    await visitor.page.wait_for_url("**/home/")
-
-
 @sync_to_async
 def judged(study: Study) -> Item:
     """Five raters have judged all of it, one of them set on the first side; the report is there."""
@@ -224,44 +210,10 @@ def three_systems(make_pairs: MakePairs) -> Study:
 async def test_the_researchers_pages_have_no_flaws(visit: Visit, three_systems: Study, rex: User) -> None:
     item = await judged(three_systems)
     visitor = await visit()
-    await sign_in(visitor, rex)
+    await visitor.sign_in(rex)
     for path in ("", "queue/", "queue/pairs/", "items/", f"items/{item.key}/", "report/", "edit/"):
         await visitor.go(f"/studies/{three_systems.pk}/{path}")
         assert await visitor.flaws_at(1280, 320) == [], path
     await visitor.go(f"/studies/{three_systems.pk}/report/")
     await expect(visitor.page.get_by_role("region", name="Strengths")).to_contain_text("Small Meena")
     await expect(visitor.page.get_by_role("group", name="Bar chart of wins")).to_be_visible()
-
-
-@pytest.fixture
-def own_server(collected: None, tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path / "log")
-    server.start()
-    yield server
-    server.end()
-
-
-async def test_a_batch_outlives_a_killed_server(
-    transactional_db: None, browser: Browser, own_server: Server, responses: Study
-) -> None:
-    context = await browser.new_context(viewport={"width": 1280, "height": 800})
-    visitor = Visitor(await context.new_page(), own_server.address)
-    page = await sit_down(visitor, responses)
-    await visitor.press("1")
-    await saved(1)
-    await visitor.keys_count()  # the next pair is there
-    before = await page.locator(".side .turn__text").all_text_contents()
-
-    own_server.end(kill=True)
-    await visitor.press("2")  # kept in the browser
-    await expect(page.locator("#connection")).to_contain_text("The connection is lost")
-    own_server.start()
-
-    await saved(2)
-    await expect(page.locator("#saved-text")).to_have_text("saved")
-    await page.reload()
-    await visitor.keys_count()
-    await page.keyboard.press("ArrowLeft")
-    await expect(page.locator(".side .turn__text")).to_have_text(before)
-    assert sorted([label.answers["better"] async for label in Label.objects.all()]) == ["first", "second"]
-    await context.close()

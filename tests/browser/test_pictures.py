@@ -1,11 +1,11 @@
 """Pictures with messages on the page: chosen, pasted, taken back, sent, kept through a reload, refused."""
 
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.test import Client
 from playwright.async_api import expect
 
 from tests.browser.conftest import Visit, Visitor
@@ -22,8 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 SIZES: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1280, "height": 800}},
-    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
-    "small phone": {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True},
+    "phone": {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True},
 }
 # What a browser does with Ctrl+V where the clipboard holds a screenshot.
 PASTE = """async (data) => {
@@ -131,24 +130,22 @@ async def test_a_screenshot_is_pasted(wanda: Visitor, make_study: MakeStudy) -> 
     assert (await Picture.objects.aget()).media_type == "image/png"
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (bomb(30_000, 30_000), "This picture has too many pixels. Choose a smaller one."),
-        (b"no picture at all", "This is not a JPEG, PNG or WebP picture. Choose another one."),
-        (bytes(12_000_001), "This file is too large. Choose a smaller picture."),
-    ],
-)
 async def test_what_is_no_picture_is_refused_in_words_and_the_draft_stays(
-    wanda: Visitor, make_study: MakeStudy, content: bytes, says: str
+    wanda: Visitor, make_study: MakeStudy, tmp_path: Path
 ) -> None:
     await opened(make_study, wanda)
     await wanda.message.fill("My words")
+    chosen = tmp_path / "photo.jpg"
+    for content, says in (
+        (bomb(30_000, 30_000), "This picture has too many pixels. Choose a smaller one."),
+        (b"no picture at all", "This is not a JPEG, PNG or WebP picture. Choose another one."),
+        (bytes(12_000_001), "This file is too large. Choose a smaller picture."),
+    ):
+        chosen.write_bytes(content)
+        await wanda.page.get_by_label("Add picture").set_input_files(chosen)
 
-    await wanda.page.get_by_label("Add picture").set_input_files(file(content))
-
-    await expect(wanda.page.locator("#picture-status")).to_have_text(says)
-    await expect(wanda.message).to_have_value("My words")
+        await expect(wanda.page.locator("#picture-status")).to_have_text(says)
+        await expect(wanda.message).to_have_value("My words")
     assert await wanda.flaws() == []
     await wanda.say("My words")
     await expect(wanda.open_question).to_be_visible()
@@ -198,20 +195,14 @@ async def test_raters_and_the_team_see_the_picture_beside_its_message(
 
     readers, dialogue = await sync_to_async(judged)()
     page = wanda.page
-    await wanda.go(readers.get_entry_url())
-    await page.get_by_label("I agree to take part").check()
-    await page.get_by_role("button", name="Continue").click()
-    await page.get_by_role("button", name="Start judging").click()
+    await wanda.work(readers)
     shown = page.locator(".turn__picture img")
 
     await expect(shown).to_be_visible()
     assert await shown.evaluate("(image) => image.complete && image.naturalWidth") == 64
     assert await wanda.flaws_at(1280, 320) == []
 
-    client = Client()
-    await sync_to_async(client.force_login)(rex)
-    session = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": wanda.site}
-    await page.context.add_cookies([session])  # type: ignore[list-item]
+    await wanda.sign_in(rex)
     await wanda.go(f"/dialogues/{dialogue.public_id}/")
     await expect(shown).to_be_visible()
     assert await shown.evaluate("(image) => image.complete && image.naturalWidth") == 64

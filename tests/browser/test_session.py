@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_a_full_session_leads_to_the_completion_code(wanda: Visitor, study: Study) -> None:
-    await wanda.start(study)
+    await wanda.walk_in(study)
     assert [(each.saw, each.visits) async for each in VisitCount.objects.all()] == [("admitted", 1)]
     for number in range(1, 7):
         await wanda.exchange(f"Message {number}", "Yes", "No")
@@ -31,10 +31,11 @@ async def test_a_full_session_leads_to_the_completion_code(wanda: Visitor, study
     assert answers == [{"sensible": True, "specific": False}] * 6 + [{"sensible": False, "specific": False}]
 
 
-async def test_a_finished_chat_stays_finished_until_the_next_page_comes(wanda: Visitor, study: Study) -> None:
-    await wanda.start(study)
-    for number in range(1, 8):
-        await wanda.exchange(f"Message {number}", "No")
+async def test_a_finished_chat_stays_finished_until_the_next_page_comes(
+    wanda: Visitor, make_study: MakeStudy
+) -> None:
+    await wanda.start(await sync_to_async(make_study)(min_turns=2))
+    await wanda.exchange("Message", "No")
     await wanda.may_finish()
     await wanda.page.route("**/thanks/", lambda route: route.fulfill(status=204))  # the browser stays
     await wanda.page.get_by_role("button", name="Finish").click()

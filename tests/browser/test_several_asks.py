@@ -27,11 +27,8 @@ def study(make_study: MakeStudy) -> Study:
     return judging_both(talks, raters=1, batch=3)
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_form_follows_the_item_by_keyboard_forth_and_back(
-    visit: Visit, study: Study, size: str
-) -> None:
-    visitor = await visit(viewport=SIZES[size])
+async def test_the_form_follows_the_item_by_keyboard_forth_and_back(visit: Visit, study: Study) -> None:
+    visitor = await visit(viewport=SIZES["phone"])
     page = visitor.page
     await visitor.go(study.get_entry_url())
     await page.get_by_label("I agree to take part").check()

@@ -15,9 +15,8 @@ TOP_OF_REPLY = "document.querySelector('.turn--bot:last-child').getBoundingClien
 BOTTOM_OF_FOLD = "document.querySelector('#situation').getBoundingClientRect().bottom"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_it_stands_beside_the_chat(visit: Visit, make_study: MakeStudy, scheme: str) -> None:
-    wanda = await visit(color_scheme=scheme)
+async def test_it_stands_beside_the_chat(visit: Visit, make_study: MakeStudy) -> None:
+    wanda = await visit(color_scheme="dark")
     study = await sync_to_async(make_study)(scenario=SCENARIO)
     await wanda.start(study)
     situation = wanda.page.locator("#situation")

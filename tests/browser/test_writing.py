@@ -7,7 +7,7 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 from playwright.async_api import expect
 
-from tests.browser.conftest import Visit, Visitor
+from tests.browser.conftest import Visit
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.contexts.models import ContextSetVersion
@@ -21,9 +21,6 @@ from turnwise.tasks.writing.models import WritingPlan
 from turnwise.tasks.writing.task import Writing
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
-
-PASSWORD = "correct horse"
-SIZES = ({"width": 1280, "height": 800}, {"width": 320, "height": 640})
 
 
 @pytest.fixture
@@ -45,26 +42,18 @@ def answer_and_close(run_id: int) -> None:
     connection.close()
 
 
-async def is_wider_than_its_window(visitor: Visitor) -> bool:
-    return bool(await visitor.page.evaluate("document.documentElement.scrollWidth > innerWidth"))
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_worker_writes_by_keyboard_and_loses_nothing(
-    visit: Visit, writing: Study, size: dict[str, int]
-) -> None:
-    wanda = await visit(viewport=size)
+async def test_a_worker_writes_by_keyboard_and_loses_nothing(visit: Visit, writing: Study) -> None:
+    wanda = await visit(viewport={"width": 320, "height": 568})
     page = wanda.page
     await wanda.go(writing.get_entry_url())
     assert await wanda.flaws() == []
     await page.get_by_label("I agree to take part").check()
     await page.get_by_role("button", name="Continue").click()
-    assert await wanda.flaws() == []
+    assert await wanda.flaws_at(1280, 320) == []
     await page.get_by_role("button", name="Start writing").click()
     box = page.get_by_label("Your response")
     await expect(box).to_be_focused()
-    assert await wanda.flaws() == []
-    assert not await is_wider_than_its_window(wanda)
+    assert await wanda.flaws_at(1280, 320) == []
 
     await page.keyboard.type("As an AI I would say: green")
     await page.keyboard.press("Enter")
@@ -86,7 +75,7 @@ async def test_a_worker_writes_by_keyboard_and_loses_nothing(
             await expect(box).to_be_focused()
 
     await expect(page.get_by_text("All 3 written")).to_be_visible()
-    assert await wanda.flaws() == []
+    assert await wanda.flaws_at(1280, 320) == []
     await page.get_by_role("button", name="Back").click()
     await page.get_by_role("button", name="Back").click()
     await expect(box).to_have_value("This is what I would say, number 2.")
@@ -105,10 +94,7 @@ async def test_a_worker_writes_by_keyboard_and_loses_nothing(
 async def test_responses_written_offline_are_kept_and_sent_later(visit: Visit, writing: Study) -> None:
     wanda = await visit()
     page = wanda.page
-    await wanda.go(writing.get_entry_url())
-    await page.get_by_label("I agree to take part").check()
-    await page.get_by_role("button", name="Continue").click()
-    await page.get_by_role("button", name="Start writing").click()
+    await wanda.work(writing)
     await expect(page.get_by_text("Response 1 of 3")).to_be_visible()
     await page.context.set_offline(True)
     await page.get_by_label("Your response").fill("Written in a tunnel, on the way home.")
@@ -128,16 +114,11 @@ async def test_responses_written_offline_are_kept_and_sent_later(visit: Visit, w
 async def test_contexts_and_runs_are_usable_wide_and_narrow(
     visit: Visit, version: ContextSetVersion, rex: User
 ) -> None:
-    rex.set_password(PASSWORD)
-    await rex.asave()
     bot = await Bot.objects.acreate(name="generic", title="GenericBot", adapter="generic")
     run = await sync_to_async(start_run)(version, bot, owner=rex, seed=1)
     visitor = await visit()
     page = visitor.page
-    await visitor.go("/contexts/")
-    await page.get_by_label("Username").fill("rex")
-    await page.get_by_label("Password").fill(PASSWORD)
-    await page.get_by_role("button", name="Sign in").click()
+    await visitor.sign_in(rex)
 
     for path in (
         "/contexts/", "/contexts/new/", f"/contexts/{version.context_set_id}/", version.get_absolute_url(),

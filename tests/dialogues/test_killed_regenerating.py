@@ -12,9 +12,9 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from tests.bots.conftest import StartHost, start_host
-from tests.browser.conftest import Server
 from tests.conftest import MakeStudy, session_cookie, start_dialogue, worker_of
 from tests.operating.test_two_servers import PATIENCE, Line
+from tests.server import Server
 from turnwise.bots.hosting.presence import DIRECTORY
 from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.dialogues.models import Dialogue, Fault, ReplyVersion, Turn

@@ -6,9 +6,9 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import sync_to_async
 
-from tests.browser.conftest import Server
 from tests.conftest import MakeStudy, session_cookie, start_dialogue, worker_of
 from tests.operating.test_two_servers import Line
+from tests.server import Server
 from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.dialogues.models import Turn
 from turnwise.studies.models import ReplyDisplay

@@ -14,9 +14,9 @@ from django.test import Client
 from django.utils import timezone
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.browser.conftest import Server
 from tests.conftest import MakeMeeting, session_cookie, start_dialogue, worker_of
 from tests.operating.conftest import MakeWizard
+from tests.server import Server
 from tests.tasks.two_people.conftest import come, dialogue_of
 from turnwise.accounts.models import User
 from turnwise.crowd.entry.sessions import COOKIE, signed

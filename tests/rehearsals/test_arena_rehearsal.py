@@ -42,7 +42,7 @@ def test_injected_strengths_of_three_bots_are_recovered(rex: User, tmp_path: Pat
     declared = create_set(ARENA, owner=rex)
     study = make_arena(rex, ("ann", "bob", "cid"), each=6, question_set=declared.key)
 
-    said = rehearsed(study, "--workers", "40")
+    said = rehearsed(study, "--workers", "20")
 
     assert "OUTSIDE" not in said, said
     strengths = [line for line in said.splitlines() if "Strength of" in line]

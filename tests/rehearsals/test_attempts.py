@@ -35,7 +35,7 @@ def test_the_page_shows_progress_and_outcome_of_a_rehearsal(
     assert "The rehearsal is about to start." in page
     assert "already" in client.post(f"{address}start/", {"workers": "2"}, follow=True).content.decode()
 
-    rehearsed(study, "--workers", "2", "--noted")
+    rehearsed(study, "--workers", "2", "--noted", own_server=True)
 
     attempt = Attempt.objects.get()
     page = client.get(address).content.decode()

@@ -32,7 +32,6 @@ from turnwise.judging.models import Item, JudgingPlan, Slot
 from turnwise.judging.queue import services as judging
 from turnwise.judging.readers.reader_comparison import judged_by_both
 from turnwise.labels.models import Label
-from turnwise.project.management.commands.rehearse import served
 from turnwise.rehearsals.injected_effects import Kind, Plan, mix
 from turnwise.rehearsals.run import run
 from turnwise.rehearsals.services import delete_rehearsal, make_rehearsal
@@ -129,20 +128,21 @@ def test_readers_of_two_languages_find_their_items(
 
 
 @pytest.mark.usefixtures("_same_database")
-def test_workers_who_find_nothing_or_lose_items_continue_and_nothing_counts_twice(queue: Study) -> None:
+def test_workers_who_find_nothing_or_lose_items_continue_and_nothing_counts_twice(
+    queue: Study, shared_server: str
+) -> None:
     taken = make_rehearsal(queue, 9)
     Slot.objects.filter(study=taken).update(leased_until=timezone.now() + timedelta(hours=9))
     plan = Plan(question_set("ssa"), ["Alpha"], alone=False)
     said: list[str] = []
 
-    with served() as server:
-        late = Rater(0, Kind.CAREFUL, server, taken.get_entry_url(), plan=plan, language="en")
-        work = asyncio.run(late.work())
+    late = Rater(0, Kind.CAREFUL, shared_server, taken.get_entry_url(), plan=plan, language="en")
+    work = asyncio.run(late.work())
 
-        rehearsal = make_rehearsal(queue, 40)
-        # Leases that are over at once: everybody takes the items away that others have before them.
-        JudgingPlan.objects.filter(study=rehearsal).update(lease_seconds=0)
-        outcome = run(rehearsal, server=server, workers=40, at_once=10, say=said.append)
+    rehearsal = make_rehearsal(queue, 20)
+    # Leases that are over at once: everybody takes the items away that others have before them.
+    JudgingPlan.objects.filter(study=rehearsal).update(lease_seconds=0)
+    outcome = run(rehearsal, server=shared_server, workers=20, at_once=10, say=said.append)
 
     assert (work.work_id, work.labels) == ("", {})
     assert max(raters_of_items(rehearsal)) <= 5
@@ -307,7 +307,7 @@ def test_injected_effects_about_contexts_are_recovered(make_queue: MakeQueue, re
     contexts = [ContextRow(n, f"c{n}", ("Hi!", f"Why {n}?"), "", "en", False, "") for n in range(100)]
     subjects.add_selection(select_contexts(study, import_version(own, contexts, origin="test")))
 
-    said = rehearsed(study, "--workers", "40")
+    said = rehearsed(study, "--workers", "20")
 
     assert "The report recovers the injected effects:" in said, said
     assert "Asked, version 1" in said

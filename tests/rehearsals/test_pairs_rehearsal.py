@@ -48,7 +48,7 @@ def test_injected_preferences_of_conversations_in_four_respects_are_recovered(
     study = make_pairs(raters=5, batch=20, question_set="preferences")
     pairs.add(study, PairSource.of_conversations([talks], language="en"))
 
-    said: Any = rehearsed(study, "--workers", "40")
+    said: Any = rehearsed(study, "--workers", "20")
 
     assert "findings hold." in said, said
     assert "OUTSIDE" not in said

@@ -15,7 +15,6 @@ from tests.planted import SignIn, figures, talked
 from tests.rehearsals.conftest import rehearsed, rows
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation, Worker
-from turnwise.project.management.commands.rehearse import served
 from turnwise.rehearsals.expected_results import expected_means
 from turnwise.rehearsals.findings import Outcome, findings
 from turnwise.rehearsals.injected_effects import HONEST, Kind, Plan, mix
@@ -102,25 +101,24 @@ def test_workers_can_follow_any_protocol(make_study: MakeStudy) -> None:
         },
         "human-likeness": {"question_set": "human-likeness", "blind": False},
     }
-    with served() as server:  # one for all: most of such a small rehearsal is the start of its server
-        for name, fields in protocols.items():
-            study = make_study({name: 9}, **({"min_turns": 4, "max_turns": 8} | fields))
+    for name, fields in protocols.items():
+        study = make_study({name: 9}, **({"min_turns": 4, "max_turns": 8} | fields))
 
-            rehearsed(study, "--workers", "2", "--url", server)
+        rehearsed(study, "--workers", "2")
 
-            result = figures(study.rehearsal.reports.first())
-            course = result["course"]["bots"][0]
-            assert (course["finished"], course["under_way"], course["bot_failed"]) == (2, 0, 0), name
-            # the second worker says one thing more than the protocol wants
-            assert result["bots"][0]["labels"] == 2 * ((study.min_turns + 1) // 2) + 1, name
-            told = [finding["words"] for finding in study.rehearsal.outcome.findings]
-            pictures = [words for words in told if words.startswith("Pictures")]
-            if study.takes_pictures:
-                assert pictures == [
-                    "Pictures: the workers sent 1 with their messages, and the conversations show 1, as many."
-                ]
-            else:
-                assert pictures == []
+        result = figures(study.rehearsal.reports.first())
+        course = result["course"]["bots"][0]
+        assert (course["finished"], course["under_way"], course["bot_failed"]) == (2, 0, 0), name
+        # the second worker says one thing more than the protocol wants
+        assert result["bots"][0]["labels"] == 2 * ((study.min_turns + 1) // 2) + 1, name
+        told = [finding["words"] for finding in study.rehearsal.outcome.findings]
+        pictures = [words for words in told if words.startswith("Pictures")]
+        if study.takes_pictures:
+            assert pictures == [
+                "Pictures: the workers sent 1 with their messages, and the conversations show 1, as many."
+            ]
+        else:
+            assert pictures == []
 
 
 @pytest.mark.usefixtures("_same_database")

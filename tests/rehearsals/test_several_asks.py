@@ -34,7 +34,7 @@ def study(make_study: MakeStudy) -> Study:
 
 @pytest.mark.usefixtures("_same_database")
 def test_injected_effects_of_each_ask_are_recovered(study: Study, tmp_path: Path) -> None:
-    said = rehearsed(study, "--workers", "60")
+    said = rehearsed(study, "--workers", "30")
 
     rehearsal = study.rehearsal
     assert "The report recovers the injected effects" in said, said
@@ -58,7 +58,7 @@ def test_injected_effects_of_each_ask_about_pairs_are_recovered(
     pairs.add(study, PairSource.of_runs([make_run(contexts, system) for system in ("Alpha", "Beta")]))
     study = set_state(study.pk, Study.State.OPEN)
 
-    said = rehearsed(study, "--workers", "60")
+    said = rehearsed(study, "--workers", "30")
 
     assert "The report recovers the injected effects" in said, said
     assert said.count("Strength of") == 2 + 4 * 2

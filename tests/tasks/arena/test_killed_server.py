@@ -8,8 +8,8 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from tests.arenas import come, make_arena
-from tests.browser.conftest import Server
 from tests.operating.test_two_servers import PATIENCE, Line
+from tests.server import Server
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.entry.sessions import COOKIE, signed

@@ -104,7 +104,7 @@ def test_a_service_gets_one_session_for_each_seat_of_a_bot_that_talks_with_itsel
 
 
 def test_conversations_continue_after_the_end_of_a_slice(make_self_play: MakeSelfPlay) -> None:
-    plan = make_self_play(conversations=4, script={"seconds": 0.02})
+    plan = make_self_play(conversations=2, script={"seconds": 0.02})
 
     slices = 1
     while play_slice(plan.pk, seconds=0.03):
