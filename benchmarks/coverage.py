@@ -17,6 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import expit
 
+from evaluation.planning.sequential import always_valid_difference, always_valid_mean
 from evaluation.questions.sets.ssa import SSA as ASKED
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.rater_agreement.reliability import alpha
@@ -32,7 +33,6 @@ from evaluation.statistics.labels import FloatArray, IntArray
 from evaluation.statistics.mixed_model import odds_ratios
 from evaluation.statistics.regression import pearson
 from evaluation.statistics.resampling import resampled_sums
-from evaluation.statistics.sequential import always_valid_difference, always_valid_mean
 
 SENSIBLE, SPECIFIC_IF_SENSIBLE = 0.8, 0.7
 TRUE_SSA = SENSIBLE * (1 + SPECIFIC_IF_SENSIBLE) / 2

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.random import Generator
 
 from benchmarks.planning import DIFFERENCE, POWER, SCALE, Planned, designs, study
+from evaluation.planning.sample_size import further_needed
 from evaluation.statistics.differences import Difference, difference
 from evaluation.statistics.inference import Sample
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.sample_size import further_needed
 
 MOST = 5_000
 Pair = tuple[Sample, Sample]

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import Generator
 
+from evaluation.planning.power import Allocation, Components, Design, units_needed
 from evaluation.statistics.differences import difference
 from evaluation.statistics.inference import Sample
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import IntArray
-from evaluation.statistics.planning import Allocation, Components, Design, units_needed
 
 DIFFERENCE, POWER, SCALE = 0.06, 0.8, (-10.0, 10.0)
 WORKERS_DIFFER = Components.from_shares(0.2, worker=0.2, worker_by_system=0.1)

@@ -21,18 +21,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from evaluation.statistics.differences import Difference, difference
-from evaluation.statistics.inference import Sample
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.statistics.planning import Allocation, Components, Design, units_needed
-from evaluation.statistics.stopping import (
+from evaluation.planning.power import Allocation, Components, Design, units_needed
+from evaluation.planning.stopping import (
     FEWEST_WORKERS,
     Outcome,
     critical_height,
     decision,
     repeated_interval,
 )
+from evaluation.statistics.differences import Difference, difference
+from evaluation.statistics.inference import Sample
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import FloatArray, IntArray
 
 DIFFERENCE, POWER, LEVEL, SCALE = 0.12, 0.8, 0.95, (-10.0, 10.0)
 VARIANCES = Components.from_shares(0.2, worker=0.2, worker_by_system=0.1)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from evaluation.files.reading import FileError, number, read_table
+from evaluation.planning.power import Allocation, Components, Design
+from evaluation.planning.study_plans import Goal, study_plan
+from evaluation.planning.variance_components import components
 from evaluation.statistics.inference import samples
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.planning import Allocation, Components, Design
-from evaluation.statistics.study_plans import Goal, study_plan
-from evaluation.statistics.variance_components import components
 
 KINDS = ("conversations", "judging", "pairs")
 _SHARES = ("worker", "worker_by_system", "context", "context_by_system")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluation.files.writing import percent
+from evaluation.planning.sample_size import further_needed
 from evaluation.questions import QuestionSet, Score, bounds, score_values
 from evaluation.rater_agreement.ratings import Metric, Ratings
 from evaluation.rater_agreement.reliability import alpha
@@ -15,7 +16,6 @@ from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray, IntArray
 from evaluation.statistics.mixed_model import OddsRatio, odds_ratios
-from evaluation.statistics.sample_size import further_needed
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.planning.sequential import always_valid_difference, always_valid_mean
 from evaluation.questions import QuestionSet, bounds, score_values
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Judged
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray
-from evaluation.statistics.sequential import always_valid_difference, always_valid_mean
 
 Row = Mapping[str, Any]
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from evaluation.planning.stopping import Outcome, decision, repeated_interval, share_needed
 from evaluation.questions import QuestionSet, Score, bounds, score_values
 from evaluation.report.intervals import of_bots
 from evaluation.report.label_columns import Judged
 from evaluation.statistics.differences import Difference, differences
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.stopping import Outcome, decision, repeated_interval, share_needed
 
 Row = dict[str, Any]
 

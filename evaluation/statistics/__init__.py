@@ -1,1 +1,1 @@
-"""Statistics of scores: intervals, differences between systems, tests, sample size, resampling."""
+"""Statistics of scores: intervals, differences between systems, tests, resampling."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluation.planning.sequential import always_valid_mean
 from evaluation.protocols import protocols
 from evaluation.protocols.facts import Design
 from evaluation.questions import PREFERENCE, PREFERENCES, QuestionSet, coded_answers
@@ -14,7 +15,6 @@ from evaluation.report.label_columns import Judged
 from evaluation.report.studies.pairs import JudgedPairs, name_of, pair_figures
 from evaluation.statistics.interval import Interval
 from evaluation.statistics.pairwise import Duels, bradley_terry, expected_strengths
-from evaluation.statistics.sequential import always_valid_mean
 from evaluation.texts.uninformative_contexts import Contexts, Fit, has_unknown, word_count
 
 Row = tuple[int, str, str, str, str]  # item, rater, shown first, shown second, answer

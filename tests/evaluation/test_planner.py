@@ -5,17 +5,17 @@ from collections.abc import Hashable
 import numpy as np
 import pytest
 
-from evaluation.statistics.differences import difference, differences
-from evaluation.statistics.inference import Sample
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.planning import (
+from evaluation.planning.power import (
     Components,
     Design,
     power_at,
     smallest_difference,
     units_needed,
 )
-from evaluation.statistics.sample_size import further_needed
+from evaluation.planning.sample_size import further_needed
+from evaluation.statistics.differences import difference, differences
+from evaluation.statistics.inference import Sample
+from evaluation.statistics.interval import Undefined
 
 ONE_EACH, SPREAD = Design(), Components.from_shares(20.0)
 # The same contexts for both bots: with half the variance between contexts, a difference has the spread of a

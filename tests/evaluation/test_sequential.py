@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from evaluation.planning.sequential import always_valid_difference, always_valid_mean
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.sequential import always_valid_difference, always_valid_mean
 
 
 def conversations(studies: int, n: int, *, mean: float = 0.79, seed: int = 1) -> np.ndarray:

@@ -6,13 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.questions import SSA
-from evaluation.report.label_columns import Judged
-from evaluation.report.stopping import StoppingRule, stopping_figures
-from evaluation.statistics.differences import difference
-from evaluation.statistics.inference import Sample
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.stopping import (
+from evaluation.planning.stopping import (
     Outcome,
     critical_height,
     crossing_probability,
@@ -21,6 +15,12 @@ from evaluation.statistics.stopping import (
     repeated_interval,
     share_needed,
 )
+from evaluation.questions import SSA
+from evaluation.report.label_columns import Judged
+from evaluation.report.stopping import StoppingRule, stopping_figures
+from evaluation.statistics.differences import difference
+from evaluation.statistics.inference import Sample
+from evaluation.statistics.interval import Undefined
 
 
 def crossing_at_looks(height: float, looks: int) -> float:

@@ -15,9 +15,9 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from evaluation.planning.sequential import always_valid_mean
 from evaluation.questions import Answer, question_set
 from evaluation.report.bundles.recomputation import recompute
-from evaluation.statistics.sequential import always_valid_mean
 from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_all
 from tests.conftest import MakeContexts, MakeRun, enter
 from tests.desks import begin, held, item_of

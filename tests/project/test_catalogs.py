@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 
 from turnwise.crowd.panels import panels
-from turnwise.project import worker_catalogs
+from turnwise.languages import worker_catalogs
 
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 _VALUES = re.compile(r"%\(\w+\)[sd]|\{\w+\}|<[a-z][^>]*>")

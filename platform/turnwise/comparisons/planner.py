@@ -8,12 +8,12 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
+from evaluation.planning.power import Allocation, Components, Design
+from evaluation.planning.study_plans import Goal, StudyPlan, study_plan
+from evaluation.planning.variance_components import components
 from evaluation.questions import bounds
 from evaluation.statistics.inference import samples
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.planning import Allocation, Components, Design
-from evaluation.statistics.study_plans import Goal, StudyPlan, study_plan
-from evaluation.statistics.variance_components import components
 from turnwise.accounts.models import User
 from turnwise.comparisons.scores import LabelSelection, TooMuchError, conversations
 from turnwise.questions.question_sets import question_set

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from evaluation.files.writing import percent
-from evaluation.statistics.study_plans import StudyPlan
+from evaluation.planning.study_plans import StudyPlan
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.comparisons import chart_sheets
 from turnwise.comparisons.drawing import Sheet

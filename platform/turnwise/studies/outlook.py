@@ -11,10 +11,10 @@ from enum import StrEnum
 
 from django import forms
 
+from evaluation.planning.power import Allocation, Components, Design, smallest_difference
 from evaluation.protocols import spread_of
 from evaluation.protocols.facts import Evaluation
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.planning import Allocation, Components, Design, smallest_difference
 from turnwise.studies.models.choices import ReEntry
 
 

@@ -8,7 +8,7 @@ from django import template
 from django.utils.translation import gettext as _
 
 from evaluation.files.writing import figure
-from evaluation.statistics.stopping import Outcome
+from evaluation.planning.stopping import Outcome
 
 register = template.Library()
 WIDTH = 200

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from evaluation.planning.stopping import MOST_TIMES_PLANNED
 from evaluation.questions import Score, bounds
-from evaluation.statistics.stopping import MOST_TIMES_PLANNED
 from turnwise.bots.models import Bot
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import StoppingRule, Study, StudyBot

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evaluation.statistics.interval import Undefined
-from evaluation.statistics.planning import (
+from evaluation.planning.power import (
     Components,
     Design,
     power_at,
     smallest_difference,
     units_needed,
 )
+from evaluation.statistics.interval import Undefined
 
 _STEPS = (0.2, 0.3, 0.45, 0.65, 1.0, 1.5, 2.2, 3.2)
 

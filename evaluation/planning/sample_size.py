@@ -1,13 +1,13 @@
 """Sample size of a study that is under way: the number of further conversations that would show a difference.
 
-The size of a study to come is `planning`'s.
+The size of a study to come is that of `power` and `study_plans`.
 """
 
 import math
 
+from evaluation.planning.power import Expected, power_of_test, smallest_sufficient
 from evaluation.statistics.differences import Difference
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.planning import Expected, power_of_test, smallest_sufficient
 
 
 def further_needed(difference: Difference, *, power: float = 0.8) -> int | Undefined:

@@ -10,7 +10,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            from turnwise.project import worker_catalogs
+            from turnwise.languages import worker_catalogs
         except ImportError as error:
             raise CommandError(f"{error}. Run `make setup`: catalogs are written with Babel.") from None
         for language, name in settings.LANGUAGES:

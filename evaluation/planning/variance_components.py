@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evaluation.planning.power import Components
 from evaluation.statistics.inference import Sample
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.statistics.planning import Components
 
 
 @dataclass(frozen=True, eq=False)
