@@ -57,7 +57,7 @@ def embed(fontfile: Any, glyphs: Iterable[int]) -> Iterator[_backend_pdf_ps.Subs
     with _lock:
         small = _small_font(fontfile, wanted)
     inner = {small.indices[each] for each in wanted}
-    with embed_whole(_FontFile(small.data), inner) as result:  # type: ignore[arg-type]  # a file in place of a path
+    with embed_whole(_FontFile(small.data), inner) as result:  # a file in place of a path
         indices = {each: result.glyph_index_map[small.indices[each]] for each in wanted}
         yield _backend_pdf_ps.SubsetResults(result.font, indices)
 
@@ -71,7 +71,7 @@ def _small_font(fontfile: Any, wanted: set[int]) -> SmallFont:
     if len(glyphs) > MAX_GLYPHS:
         glyphs = wanted
     with _no_layout_tables(), embed_whole(fontfile, glyphs) as result:
-        data = _backend_pdf_ps.font_as_file(result.font).getvalue()
+        data = _backend_pdf_ps.font_as_file(result.font).getvalue()  # type: ignore[no-untyped-call]
         made = SmallFont(data, dict(result.glyph_index_map))
     _small[key] = made
     return made
