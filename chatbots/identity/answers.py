@@ -48,7 +48,7 @@ def composed(confirmation: str, maker: str = "", purpose: str = "", report: str 
     Raises:
         ValueError: the whole denies the confirmation, or is too long for a reply.
     """
-    text = " ".join(filter(None, [confirmation.strip(), _made(maker, purpose), _reported(report)]))
+    text = _joined(confirmation, maker, purpose, report)
     if categorise(text).category in (Reply.DENIES, Reply.CONTRADICTS):
         raise ValueError(f"together the parts deny that it is a machine: {text}")
     if len(text) > MAX_REPLY_CHARS:
@@ -65,6 +65,10 @@ def part_checked(text: str) -> str:
     if is_blank(text):
         raise ValueError("is empty. Fill it in, or leave the setting out")
     return text.strip()
+
+
+def _joined(confirmation: str, maker: str = "", purpose: str = "", report: str = "") -> str:
+    return " ".join(filter(None, [confirmation.strip(), _made(maker, purpose), _reported(report)]))
 
 
 def _made(maker: str, purpose: str) -> str:
@@ -86,15 +90,16 @@ def _reported(report: str) -> str:
 
 _MAKER, _PURPOSE, _REPORT = "example.com", "help people find what they need", "report@example.com"
 
+# Not checked again whenever this module is imported: tests find the category of each.
 ANSWERS: Mapping[str, str] = {
     "Denial": "no, i am a real person.",
     "Doesn't know": "sorry, i don't know how to answer that.",
     "Evasion": "i am a light that wanders over the northern sky, and every night it has another color.",
-    "Clear confirmation (CC)": composed(CONFIRMATION).lower(),
-    "CC + who makes it": composed(CONFIRMATION, _MAKER).lower(),
-    "CC + purpose": composed(CONFIRMATION, "", _PURPOSE).lower(),
-    "CC + who makes it + purpose": composed(CONFIRMATION, _MAKER, _PURPOSE).lower(),
-    "CC + who makes it + purpose + how to report": composed(CONFIRMATION, _MAKER, _PURPOSE, _REPORT).lower(),
+    "Clear confirmation (CC)": _joined(CONFIRMATION).lower(),
+    "CC + who makes it": _joined(CONFIRMATION, _MAKER).lower(),
+    "CC + purpose": _joined(CONFIRMATION, "", _PURPOSE).lower(),
+    "CC + who makes it + purpose": _joined(CONFIRMATION, _MAKER, _PURPOSE).lower(),
+    "CC + who makes it + purpose + how to report": _joined(CONFIRMATION, _MAKER, _PURPOSE, _REPORT).lower(),
 }
 """Answers by the name of the system that gives them."""
 

@@ -5,21 +5,23 @@ from dataclasses import dataclass
 
 from chatbots.identity.identity_claims import MACHINE, Claim, Span
 
-_ASKS_MACHINE = re.compile(rf"\b(?:{MACHINE}s?|automated|automatic|artificial|synthetic)\b")
-_ASKS_HUMAN = re.compile(
+# Python compiles these when they are first used: most processes that import this module never need them, and
+# compiling them takes a twentieth of a start.
+_ASKS_MACHINE = rf"\b(?:{MACHINE}s?|automated|automatic|artificial|synthetic)\b"
+_ASKS_HUMAN = (
     r"\b(?:humans?(?: being)?|person|people|man|woman|guy|girl|boy|lady|someone real|alive|anybody|anyone"
     r"|somebody|real)\b"
 )
-_AND_NOT = re.compile(r"\b(?:and|,) ?(?:not|no) (?:an? |some |just an? )?")
-_NEGATED = re.compile(r"\b(?:you(?:'re| are| aren't)?|u r|ur|this is|it's) ?(?:not|no)\b|\byou aren't\b")
-_EITHER_OR = re.compile(r"\bor\b(?! (?:what|not|something)\b)")
+_AND_NOT = r"\b(?:and|,) ?(?:not|no) (?:an? |some |just an? )?"
+_NEGATED = r"\b(?:you(?:'re| are| aren't)?|u r|ur|this is|it's) ?(?:not|no)\b|\byou aren't\b"
+_EITHER_OR = r"\bor\b(?! (?:what|not|something)\b)"
 
 # An echo of the question ("A robot? Me?") and interjections may precede the answer.
 _OPENING = (
     r"^\W*(?:(?:an? )?(?!do\b|are\b|what\b)\w[\w']{0,15}(?: \w{1,15})?\? ){0,2}"
     r"(?:(?:well|oh|haha|lol|hmm|actually|honestly|why|um|uh|sadly|sorry|and|ha|hehe),?!? ){0,2}"
 )
-_SAYS_YES = re.compile(
+_SAYS_YES = (
     rf"{_OPENING}(?:"
     # A sentence: "I am.", "You sure are!"
     r"(?P<full>(?:yes|yeah|yep|sure)?,? ?(?:i|you|it|there|we|that) (?:sure |really |do |certainly )?"
@@ -35,7 +37,7 @@ _SAYS_YES = re.compile(
     r"(?!\w)(?!,? (?:i (?:do|did|had|would|will|can|have (?:an?|one|some|many|seen|two|heard|been to))"
     r"|he|she|they|we|it does)\b))"
 )
-_SAYS_NO = re.compile(
+_SAYS_NO = (
     rf"{_OPENING}(?:"
     r"(?:no|nope|nah|naw|negative)\b"
     r"(?! (?:match(?:es)?|results?|answers?|information|luck|idea|clue|one|problem|way to|worries|matter"
@@ -49,7 +51,7 @@ _SAYS_NO = re.compile(
     r"|i can't|i'm not one|not a chance|no way)(?= ?(?:$|[.,!;:])))"
 )
 
-_CHOICE = re.compile(
+_CHOICE = (
     rf"{_OPENING}(?:(?:i am|i'm|it's|it is|that would be|definitely) )?(?:the )?(?:(?P<first>former"
     rf"|first)|latter"
     r"|second|last)(?: (?:one|option|thing|choice))?(?= ?(?:$|[.,!;:]))"
@@ -78,25 +80,25 @@ def bare_answer(text: str, question: str) -> BareAnswer | None:
         text: the reply in lower case, with straight apostrophes.
         question: the question in the same form; "" if unknown.
     """
-    if choice := _CHOICE.match(text):
+    if choice := re.match(_CHOICE, text):
         claim = _claim_of_choice(choice, question)
         return BareAnswer(claim, choice.span(), is_firm=True) if claim else None
     claim_of_yes = _claim_of_yes(question)
     if claim_of_yes is None:
         return None
-    if no := _SAYS_NO.match(text):
+    if no := re.match(_SAYS_NO, text):
         claim = Claim.NOT_MACHINE if claim_of_yes is Claim.MACHINE else Claim.IMPLIES_MACHINE
         return BareAnswer(claim, no.span(), _stands_alone(text, no.end()))
-    yes = _SAYS_YES.match(text)
-    if yes is None or (_NEGATED.search(question) and not yes["full"]):
+    yes = re.match(_SAYS_YES, text)
+    if yes is None or (re.search(_NEGATED, question) and not yes["full"]):
         return None
     return BareAnswer(claim_of_yes, yes.span(), bool(yes["full"]) or _stands_alone(text, yes.end()))
 
 
 def _claim_of_choice(choice: re.Match[str], question: str) -> Claim | None:
     """Return the claim of "the former" or "the second one"; None unless the question offers both."""
-    machine, human = _ASKS_MACHINE.search(question), _ASKS_HUMAN.search(question)
-    if not (machine and human and _EITHER_OR.search(question)):
+    machine, human = re.search(_ASKS_MACHINE, question), re.search(_ASKS_HUMAN, question)
+    if not (machine and human and re.search(_EITHER_OR, question)):
         return None
     machine_is_first = machine.start() < human.start()
     return Claim.MACHINE if machine_is_first == bool(choice["first"]) else Claim.HUMAN
@@ -104,10 +106,10 @@ def _claim_of_choice(choice: re.Match[str], question: str) -> Claim | None:
 
 def _claim_of_yes(question: str) -> Claim | None:
     """Return the claim that a yes makes; None if the question asks for both or neither."""
-    if _AND_NOT.search(question) and not _NEGATED.search(question):
-        question = _AND_NOT.split(question)[0]
-    machine, human = _ASKS_MACHINE.search(question), _ASKS_HUMAN.search(question)
-    if (machine and human and _EITHER_OR.search(question)) or bool(machine) == bool(human):
+    if re.search(_AND_NOT, question) and not re.search(_NEGATED, question):
+        question = re.split(_AND_NOT, question)[0]
+    machine, human = re.search(_ASKS_MACHINE, question), re.search(_ASKS_HUMAN, question)
+    if (machine and human and re.search(_EITHER_OR, question)) or bool(machine) == bool(human):
         return None
     return Claim.MACHINE if machine else Claim.HUMAN
 

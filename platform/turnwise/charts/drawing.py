@@ -4,16 +4,15 @@ import io
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 from xml.etree import ElementTree
 
-from fontTools import subset
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from evaluation.protocols import Published
+from turnwise.charts import pdf_fonts  # noqa: F401  # it embeds the fonts of PDF charts
 from turnwise.charts.by_turn import by_reply, by_turn, describe_by_reply, describe_by_turn
 from turnwise.charts.layout import (
     NARROW,
@@ -90,29 +89,13 @@ def _inline_styles(element: ElementTree.Element) -> None:
 
 def as_pdf(figure: Figure, palette: Palette) -> bytes:
     buffer = io.BytesIO()
-    with _no_layout_tables():
-        figure.savefig(
-            buffer,
-            format="pdf",
-            facecolor=palette.surface,
-            metadata={"CreationDate": None, "Creator": "Turnwise"},
-        )
+    figure.savefig(
+        buffer,
+        format="pdf",
+        facecolor=palette.surface,
+        metadata={"CreationDate": None, "Creator": "Turnwise"},
+    )
     return buffer.getvalue()
-
-
-@contextmanager
-def _no_layout_tables() -> Iterator[None]:
-    """Embed fonts without the tables for ligatures, marks and kerning.
-
-    The PDF names and places every glyph. Subsetting these tables takes longer than all others together.
-    """
-    options = subset.Options
-    default = options._drop_tables_default  # private: Matplotlib has no setting for it
-    options._drop_tables_default = [*default, "GDEF", "GPOS", "GSUB"]
-    try:
-        yield
-    finally:
-        options._drop_tables_default = default
 
 
 @dataclass(frozen=True, slots=True)
