@@ -110,6 +110,7 @@ async def use(page: Page, key: str) -> Study:
     await page.goto(page.url.partition("/studies")[0] + "/studies/new/?task=conversation")
     await page.get_by_label("Title").fill("With own questions")
     await page.get_by_label("Consent text").fill("You talk to a machine.")
+    await page.get_by_text("Instructions, practice, debriefing, contact").click()
     await page.get_by_label("Practice before the work").uncheck()
     await page.get_by_label("Fewest turns").fill("2")
     await page.get_by_label("Scripty", exact=True).check()
