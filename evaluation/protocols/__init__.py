@@ -1,4 +1,4 @@
-"""Published evaluation protocols: their rules, their level of intervals, and their results.
+"""Evaluation protocols, published ones and ours: rules, level of intervals, and published results.
 
 Each protocol is one JSON file here. A rule names a fact of a study (a field of `Talks` or `Judging`), the
 requirement of the protocol, and the sentence that a report prints if the study departs from it. `published`
@@ -121,7 +121,7 @@ class Protocol:
     Attributes:
         key: name of the file.
         title: name for people.
-        source: the publication.
+        source: the publication; of a design of Turnwise, its description.
         evaluation: what is judged.
         question_sets: keys of its question sets, or equivalent ones; the published scores belong to them.
         asks: its asks.
@@ -131,6 +131,7 @@ class Protocol:
         relations: by other measure, by key of a score, the published relation of the two.
         agreement: by key of a question, the agreement of its raters.
         spread: spread of its score between conversations, for planning a study.
+        is_own: true of a design of Turnwise that no publication has.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
@@ -147,6 +148,7 @@ class Protocol:
     relations: Mapping[str, Mapping[str, str]] | None = None
     agreement: Mapping[str, PublishedAgreement] | None = None
     spread: Spread | None = None
+    is_own: bool = False
 
     def deviations(self, study: Talks | Judging, asks: Sequence[AskFact]) -> list[str]:
         """List each departure of a study with these asks, in a sentence; empty if it follows the protocol."""
@@ -154,7 +156,13 @@ class Protocol:
         by_rules = [sentence for rule in self.rules for sentence in rule.sentences(facts)]
         names_first = any(rule.fact == "question_set" for rule in self.rules)
         return by_rules + list(
-            ask_deviations(self.asks, asks, alike=self.question_sets, names_first=names_first)
+            ask_deviations(
+                self.asks,
+                asks,
+                alike=self.question_sets,
+                names_first=names_first,
+                origin="the preset" if self.is_own else "the paper",
+            )
         )
 
 

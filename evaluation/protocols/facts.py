@@ -101,6 +101,7 @@ class Judging:
         contexts: number of contexts whose responses are judged.
         context_lengths: number of contexts by number of turns, in words.
         context_set: origin of the contexts, in words.
+        contexts_of_several_turns: number of contexts that are more than a single prompt.
         contexts_lacking: by system, number of contexts without its response.
         conversations: by system, number of its judged conversations.
         has_batteries: true if each worker gets a battery; otherwise all that follows is 0.
@@ -123,6 +124,7 @@ class Judging:
     contexts: int = 0
     context_lengths: str = ""
     context_set: str = ""
+    contexts_of_several_turns: int = 0
     contexts_lacking: Mapping[str, int] = field(default_factory=dict)
     conversations: Mapping[str, int] = field(default_factory=dict)
     has_batteries: bool = False
@@ -172,7 +174,12 @@ _MOMENT = {
 
 
 def ask_deviations(
-    wanted: Sequence[AskFact], asked: Sequence[AskFact], *, alike: Collection[str], names_first: bool
+    wanted: Sequence[AskFact],
+    asked: Sequence[AskFact],
+    *,
+    alike: Collection[str],
+    names_first: bool,
+    origin: str = "the paper",
 ) -> Iterator[str]:
     """Yield a sentence for each ask that is missing, added, or asked in another way.
 
@@ -181,6 +188,7 @@ def ask_deviations(
         asked: asks of the study.
         alike: keys of question sets that the protocol accepts in place of its first.
         names_first: true if a rule of the protocol already reports that the first question set differs.
+        origin: the protocol's origin in the sentences.
 
     A protocol without asks leaves them to the study.
     """
@@ -195,11 +203,11 @@ def ask_deviations(
     for ask in wanted:
         found = there.pop((ask.question_set, ask.about), None)
         if found is None:
-            yield f"The paper also asks {_named(ask)}; this study does not."
-        elif how := _how(found, ask):
+            yield f"{origin.capitalize()} also asks {_named(ask)}; this study does not."
+        elif how := _how(found, ask, origin):
             yield f"{_named(ask)} {how}."
     for ask in there.values():
-        yield f"This study also asks {_named(ask)}; the paper does not."
+        yield f"This study also asks {_named(ask)}; {origin} does not."
 
 
 def _named(ask: AskFact) -> str:
@@ -208,13 +216,13 @@ def _named(ask: AskFact) -> str:
     return f"“{title}” {_ABOUT.get(ask.about, '')}".strip()
 
 
-def _how(other: AskFact, ask: AskFact) -> str:
-    """Describe how an ask differs from the paper's; empty if it does not."""
+def _how(other: AskFact, ask: AskFact, origin: str) -> str:
+    """Describe how an ask differs from the protocol's; empty if it does not."""
     differences = []
     if other.moment != ask.moment:
         here, there = (_MOMENT.get(moment, "of readers") for moment in (other.moment, ask.moment))
-        differences.append(f"is asked {here} (in the paper, {there})")
+        differences.append(f"is asked {here} (in {origin}, {there})")
     if other.required != ask.required:
         words = {True: "must be answered", False: "may be left unanswered"}
-        differences.append(f"{words[other.required]} (in the paper, it {words[ask.required]})")
+        differences.append(f"{words[other.required]} (in {origin}, it {words[ask.required]})")
     return " and ".join(differences)

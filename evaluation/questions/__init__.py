@@ -40,6 +40,7 @@ from evaluation.questions.scores import (
     term_values,
 )
 from evaluation.questions.sets import (
+    assistants,
     context_fitness,
     goals,
     identity,
@@ -57,6 +58,7 @@ __all__ = [
     "FEEDBACK",
     "FIRST",
     "GOAL",
+    "HELPFUL_HARMLESS_HONEST",
     "HUMAN_LIKENESS",
     "IDENTITY_REPLY",
     "LIKERT",
@@ -119,6 +121,7 @@ CONTEXT_FITNESS = in_every_language(context_fitness.CONTEXT_FITNESS)
 DEMOGRAPHICS = in_every_language(participants.DEMOGRAPHICS)
 FEEDBACK = in_every_language(participants.FEEDBACK)
 GOAL = in_every_language(goals.GOAL)
+HELPFUL_HARMLESS_HONEST = in_every_language(assistants.HELPFUL_HARMLESS_HONEST)
 
 QUESTION_SETS: Mapping[str, QuestionSet] = {
     s.key: s
@@ -140,6 +143,7 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
         DEMOGRAPHICS,
         FEEDBACK,
         GOAL,
+        HELPFUL_HARMLESS_HONEST,
     )
 }
 """The sets that come with Turnwise."""

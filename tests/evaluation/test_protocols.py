@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evaluation.protocols import conformance, protocol_named, protocol_with_scores, protocols
-from evaluation.protocols.facts import AskFact, Design, Judging, Talks
+from evaluation.protocols.facts import AskFact, Design, Judging, SideBySide, Talks
 from evaluation.questions import QUESTION_SETS
 
 PAPER = Talks(
@@ -208,13 +208,67 @@ def test_other_first_questions_are_named_once() -> None:
     assert found.startswith("Workers answer the questions “our-own”")
 
 
+RESPONDED = replace(JUDGED, question_set="own-1", context_lengths="1 turn: 10", contexts=10)
+COMPARED = SideBySide("preference", "Which is better", 1, 300, 0, ["en"], items_of_pairs={"Ann and Bob": 100})
+TALKED = replace(PAPER, bot_opens=False, min_turns=6, question_set="helpful-harmless-honest")
+
+
+@pytest.mark.parametrize(
+    ("key", "study", "sentence"),
+    [
+        ("helpful-harmless-honest", TALKED, None),
+        (
+            "helpful-harmless-honest",
+            replace(TALKED, min_turns=2),
+            "A conversation has at least 2 turns; in the",
+        ),
+        (
+            "helpful-harmless-honest",
+            replace(TALKED, question_set="ssa"),
+            "answer the questions “ssa”; in the",
+        ),
+        ("helpful-harmless-honest", replace(TALKED, blind=False), "Workers learn which bot they talk to"),
+        ("prompts-by-models", RESPONDED, None),
+        ("prompts-by-models", replace(RESPONDED, contexts_of_several_turns=1), "1 of 10 contexts has more"),
+        ("prompts-by-models", replace(RESPONDED, contexts_lacking={"Ann": 3}), "response of Ann: 3 of 10;"),
+        ("prompts-by-models", replace(RESPONDED, conversations={"Ann": 2}), "Conversations of Ann that are"),
+        (
+            "prompts-by-models",
+            replace(RESPONDED, raters_wanted=1),
+            "1 worker judges each response; at least 2",
+        ),
+        ("prompts-by-models", replace(RESPONDED, items_lacking_raters=4), "4 of 10 responses have fewer"),
+        ("live-arena", COMPARED, None),
+        (
+            "live-arena",
+            replace(COMPARED, items_of_pairs={"Ann and Bob": 99}),
+            "Ann and Bob: 99 comparisons; the preset",
+        ),
+    ],
+)
+def test_departures_from_designs_of_turnwise_speak_of_the_preset(
+    key: str, study: Talks | Judging, sentence: str | None
+) -> None:
+    protocol = protocols()[key]
+    found = protocol.deviations(study, protocol.asks)
+
+    assert len(found) == (sentence is not None)
+    assert all(sentence in each and "paper" not in each for each in found)  # type: ignore[operator]
+    further = [*protocol.asks, OWN]  # only a preset that leaves its questions open allows more of them
+    assert [each for each in protocol.deviations(study, further) if each not in found] == (
+        ["This study also asks “Our own” about each of the partner's turns; the preset does not."]
+        if protocol.asks
+        else []
+    )
+
+
 @pytest.mark.parametrize("key", sorted(protocols()))
 def test_published_scores_have_keys_that_a_set_declares(key: str) -> None:
     protocol = protocols()[key]
     declared = {score.key for name in protocol.question_sets for score in QUESTION_SETS[name].scores}
 
-    # The first collected and scored no system; the second is a design of this platform.
-    assert protocol.published or key in ("topical-chat", "expert-review")
+    # Topical-Chat collected conversations and scored no system; a design of Turnwise has no publication.
+    assert protocol.published or key == "topical-chat" or protocol.is_own
     for system in protocol.published:
         assert set(system.scores) <= declared
 

@@ -135,6 +135,7 @@ STORED = {
     "demographics": "1dd420d018464daa",
     "feedback": "e9fdcbc68ced24eb",
     "goal": "541b54fe27107004",
+    "helpful-harmless-honest": "093260df42f8428a",
 }
 
 

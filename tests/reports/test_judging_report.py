@@ -142,6 +142,11 @@ def test_departures_from_the_paper_are_named(judged: Study) -> None:
         "Contexts by their number of turns: 1 turn: 2",
         "The contexts are others",
     ]
+    # The same judgments are as the preset for prompts and models wants them, which leaves the questions open.
+    Study.objects.filter(pk=judged.pk).update(protocol="prompts-by-models")
+    as_preset = computed(Study.objects.get(pk=judged.pk)).result
+    assert as_preset
+    assert (as_preset["protocol"], as_preset["deviations"]) == ("Prompts by models", [])
 
 
 def test_scores_of_readers_are_shown_beside_interactive_scores(

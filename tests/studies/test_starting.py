@@ -69,6 +69,7 @@ def test_the_answers_lead_to_all_combinations_and_to_no_others() -> None:
 
 def test_the_page_offers_what_fits_the_answers(researcher: Client) -> None:
     pages = [researcher.get(f"/studies/new/{query}").text for query in ("", "?know=all&with=some&by=me")]
+    assert "“Helpful, harmless and honest, 1 to 7”. A design of Turnwise." in pages[0]
     assert links(pages[0], "begin") == links(pages[1], "begin") == {s.address for s in Choices({}).starts}
 
     judged = researcher.get("/studies/new/?know=identity&with=live&by=machine").text

@@ -356,6 +356,7 @@ def _of_contexts(data: JudgedItems) -> dict[str, Any]:
     return {
         "contexts": len(data.contexts),
         "context_lengths": ", ".join(f"{n} turn{'s' * (n > 1)}: {lengths[n]}" for n in sorted(lengths)),
+        "contexts_of_several_turns": sum(n for turns, n in lengths.items() if turns > 1),
         "context_set": (every if all(are_open) else some) if any(are_open) else "others",
         "contexts_lacking": {
             system: len(data.contexts) - number

@@ -40,7 +40,9 @@ class PresetOut(Schema):
 
     key: str
     title: str
-    source: str = Field(description="The publication; empty of an own design.")
+    source: str = Field(
+        description="The publication, or what a design of Turnwise does; empty of an own design."
+    )
     task: str = Field(description="What workers do; empty where it can be chosen.")
     asks: list[PresetAskOut] = Field(description="What a draft asks; where the task is chosen, of the first.")
     tasks: dict[str, list[PresetAskOut]] = Field(
@@ -50,7 +52,7 @@ class PresetOut(Schema):
 
 @router.get("/presets", response=answers(list[PresetOut]))
 def presets(request: AuthenticatedHttpRequest) -> list[PresetOut]:
-    """List the presets: the published protocols, and `empty`, which follows none."""
+    """List the presets: published protocols, designs of Turnwise, and `empty`, which follows none."""
     return [_preset(each) for each in PRESETS]
 
 

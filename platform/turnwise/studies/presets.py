@@ -1,4 +1,4 @@
-"""Presets of new studies: published protocols, and an empty one for a design of one's own."""
+"""Presets of new studies: published protocols, designs of Turnwise, and one for a design of one's own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from evaluation.protocols import protocol_named
+from evaluation.questions import HELPFUL_HARMLESS_HONEST
 from turnwise.studies.ask_rules import rows_of
 from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import PrimaryAnalysis, Speaker, Study
@@ -19,7 +20,7 @@ EMPTY = "empty"
 
 @dataclass(frozen=True)
 class Preset:
-    """Form values with which a published protocol is run; the report names later departures from it.
+    """Form values with which a protocol is run; the report names later departures from it.
 
     Attributes:
         protocol: key of the protocol, in evaluation/protocols; empty of an own design.
@@ -30,6 +31,7 @@ class Preset:
         read_as: key of the protocol by which readers judge the conversations of such a study, if any.
         plan: for a study with a queue, raters per item, batch size and the like.
         battery: for a study with batteries, their composition without the systems.
+        proposed: asks of a new study if its protocol allows any questions.
     """
 
     protocol: str
@@ -40,6 +42,7 @@ class Preset:
     read_as: str = ""
     plan: Mapping[str, int] = field(default_factory=dict)
     battery: Mapping[str, Any] = field(default_factory=dict)
+    proposed: tuple[AskSpec, ...] = ()
 
     @property
     def key(self) -> str:
@@ -57,13 +60,18 @@ class Preset:
 
     @property
     def asks(self) -> tuple[AskSpec, ...]:
-        """Asks of the protocol; empty for an own design, which takes those of its task."""
-        return tuple(
+        """Asks of the protocol, or proposed ones; empty for an own design, which takes those of its task."""
+        return self.proposed or tuple(
             AskSpec(
                 ask.question_set, About(ask.about), Moment(ask.moment) if ask.moment else None, ask.required
             )
             for ask in protocol_named(self.protocol).asks
         )
+
+    @property
+    def is_published(self) -> bool:
+        """True if a publication has this protocol; false of designs of Turnwise and of one's own."""
+        return bool(self.protocol) and not protocol_named(self.protocol).is_own
 
     def is_for(self, task: StudyTask) -> bool:
         """True if a study of this task can be made from the preset."""
@@ -130,6 +138,22 @@ PRESETS = (
         (Intention(Aim.QUALITY, Material.RESPONSES), Intention(Aim.QUALITY, Material.CONVERSATIONS)),
         plan={"raters_per_item": 2, "batch_size": 50, "adjudication_steps": 2},
     ),
+    # Also of this platform. Three scales after every reply would interrupt people more than they tell, and
+    # contradictions show only in the whole conversation; so people answer once, at the end.
+    Preset(
+        "helpful-harmless-honest",
+        "conversation",
+        (Intention(Aim.QUALITY, Material.LIVE), Intention(Aim.BETTER, Material.LIVE)),
+        {"opening_speaker": Speaker.HUMAN, "opening_text": "", "min_turns": 6, "max_turns": 40},
+    ),
+    Preset(
+        "prompts-by-models",
+        "judging",
+        (Intention(Aim.QUALITY, Material.RESPONSES), Intention(Aim.BETTER, Material.RESPONSES)),
+        plan={"raters_per_item": 3, "batch_size": 30},
+        proposed=(AskSpec(HELPFUL_HARMLESS_HONEST.key, About.RESPONSE),),
+    ),
+    Preset("live-arena", "arena", (Intention(Aim.BETTER, Material.LIVE),)),
     Preset(
         "r-u-a-robot-user-study",
         "judging",

@@ -43,9 +43,13 @@ class Start:
 
     @property
     def says(self) -> str:
-        """What happens in the study, what is asked, and where it is published."""
+        """What happens in the study, what is asked, and its origin."""
         if self.preset.protocol:
-            questions = ", ".join(f"“{question_set(ask.question_set).title}”" for ask in self.preset.asks)
+            asks = self.preset.asks or self.task.asks
+            questions = ", ".join(f"“{question_set(ask.question_set).title}”" for ask in asks)
+            if not self.preset.is_published:
+                says = _("%(task)s. Asked: %(questions)s. A design of Turnwise.")
+                return says % {"task": self.task.title, "questions": questions}
             named = _AUTHORS_AND_YEAR.match(self.preset.source)
             source = named.group() if named else self.preset.source
             says = _("%(task)s. Asked: %(questions)s. As published: %(source)s.")
