@@ -254,9 +254,9 @@ def study_result(study: StudyData) -> dict[str, Any]:
             if by_scenario := scenario_figures(ask.questions, counted, study.scenarios, terms):
                 part["scenarios"] = by_scenario
             if ask.about == REPLIES and (
-                others := figures_without_greetings(ask.questions, counted, study.greetings, terms)
+                ungreeted := figures_without_greetings(ask.questions, counted, study.greetings, terms)
             ):
-                part["without_greetings"] = others
+                part["without_greetings"] = ungreeted
     if study.stopping:
         counted = first.judged.where(study.plan.counted(first.judged))
         result["stopping"] = stopping_figures(study.stopping, first.questions, counted, level)
