@@ -239,15 +239,47 @@ async def test_a_required_question_with_several_choices_needs_one(
     assert await run(body, question) == [given, str(required).lower(), "false"]
 
 
-async def test_a_text_is_given_by_ctrl_enter_and_an_empty_one_is_not(run: Run) -> None:
+@pytest.mark.parametrize("required", [True, False])
+async def test_a_text_is_given_by_ctrl_enter_and_an_empty_one_leaves_an_optional_question_out(
+    run: Run, required: bool
+) -> None:
     body = ASK + """
         press("Save");
+        view.box.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", ctrlKey: true}));
         view.box.value = " Because. ";
         view.box.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", ctrlKey: true}));
     """ + REPORT  # fmt: skip
-    question = {"key": "why", "kind": "text", "wording": "Why?", "help": "", "choices": [], "max_chars": 80}
+    question = {
+        "key": "why", "kind": "text", "required": required, "wording": "Why?", "help": "", "choices": [],
+        "max_chars": 80,
+    }  # fmt: skip
 
-    assert await run(body, question) == ["Because."]
+    assert await run(body, question) == (["Because."] if required else [None, "Because."])
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "required", "key"),
+    [("one", "AB", False, "0"), ("one", "AB", True, None), ("scale", "012", False, None),
+     ("several", "AB", False, None)],
+)  # fmt: skip
+async def test_an_optional_question_is_left_out_by_nought_unless_that_is_an_answer(
+    run: Run, kind: str, labels: str, required: bool, key: str | None
+) -> None:
+    body = ASK + """
+        const skip = view.element.querySelector(".question__skip");
+        view.element.remove();
+        return skip?.getAttribute("aria-keyshortcuts") ?? null
+    """  # fmt: skip
+    choices = [{"value": label, "label": label} for label in labels]
+    question = {"key": "q", "kind": kind, "required": required, "wording": "?", "help": "", "choices": choices}
+
+    assert await run(body, question) == key
+
+
+async def test_digits_of_other_scripts_count_as_those_on_the_buttons(run: Run) -> None:
+    typed = ["y", "7", "٢", "۲", "२", "2", "é"]  # noqa: RUF001
+
+    assert await run("return argument.map(m.onButtons)", typed) == ["Y", "7", "2", "2", "2", "2", "É"]
 
 
 async def test_an_optional_question_can_be_skipped(run: Run) -> None:
