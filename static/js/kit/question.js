@@ -64,8 +64,8 @@ export class QuestionView {
   skipButton() {
     const { key, kind, choices } = this.question;
     const button = this.button(gettext("Skip"), "skip", (event) => this.onAnswer(key, null, event));
-    const isFree = (kind === "one" || kind === "scale") && !keysOf(choices).includes(SKIP_KEY);
-    if (!isFree) return button;
+    const isTaken = keysOf(choices).includes(SKIP_KEY) || choices.some(({ label }) => label.includes(SKIP_KEY)); // as in 10
+    if (isTaken || kind === "text" || kind === "several") return button;
     button.setAttribute("aria-keyshortcuts", SKIP_KEY);
     button.prepend(keyCap(SKIP_KEY));
     return button;
@@ -95,7 +95,7 @@ export class QuestionView {
     const button = make("button", { type: "button", class: "choice", "aria-pressed": "false" });
     button.dataset.value = JSON.stringify(choice.value);
     if (key) button.setAttribute("aria-keyshortcuts", key);
-    if (key && kind !== "scale") button.append(keyCap(key));
+    if (key && (kind !== "scale" || key !== choice.label)) button.append(keyCap(key));
     button.append(make("span", {}, choice.label));
     const end = choice === choices[0] ? low : choice === choices.at(-1) ? high : "";
     if (kind === "scale" && end) button.append(make("span", { class: "visually-hidden" }, ` ${end}`));
