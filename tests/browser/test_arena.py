@@ -24,6 +24,7 @@ async def test_a_worker_talks_with_two_and_votes(visit: Visit, rex: User) -> Non
     box, vote = page.get_by_label("Your message"), page.get_by_role("button", name="Say which is better")
     await expect(page.get_by_text("Comparison 1 of 2")).to_be_visible()
     await expect(vote).to_be_hidden()
+    await expect(page.locator("#saved-text")).to_be_empty()  # nothing is yet
     await box.fill("Half a thought")
     await page.reload()
     await expect(box).to_have_value("Half a thought")
@@ -39,7 +40,8 @@ async def test_a_worker_talks_with_two_and_votes(visit: Visit, rex: User) -> Non
     assert await wanda.flaws_at(1280, 320) == []
     await vote.click()
     await page.get_by_role("button", name="Keep talking").click()
-    await vote.click()
+    await expect(box).to_be_focused()
+    await page.keyboard.press("Escape")
     assert await wanda.flaws() == []
     first = page.get_by_role("button", name="First")
     await expect(first).to_have_attribute("aria-disabled", "false")

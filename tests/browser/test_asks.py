@@ -124,7 +124,7 @@ async def test_own_messages_are_judged_while_the_reply_is_awaited(wanda: Visitor
     await wanda.say("I like tea")
 
     own = wanda.page.get_by_role("group", name="Would a person have given this answer?")
-    await expect(own).to_be_visible()
+    await expect(own).to_be_focused()
     assert await wanda.page.locator(".turn--bot").count() == 0  # nobody waits idly
     await wanda.press("y")
     await expect(wanda.page.locator(".turn--bot")).to_have_count(1)

@@ -1,6 +1,6 @@
 """The modules of the chat page that know no DOM, run in the browser that they are written for."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -104,7 +104,8 @@ async def test_the_first_asked_question_without_an_answer_is_open(
 @pytest.mark.parametrize(
     ("captions", "keys"),
     [(["Yes", "No"], ["Y", "N"]), (["Good", "Great", "Poor"], ["1", "2", "3"]), (["1", "2"], ["1", "2"]),
-     (["0", "1", "2"], ["0", "1", "2"]), (["9", "10", "11"], ["1", "2", "3"])],
+     (["0", "1", "2"], ["0", "1", "2"]), (["9", "10", "11"], ["9", "", ""]),
+     (["10", "20"], ["1", "2"]), (["-1", "0", "1"], ["1", "2", "3"])],
 )  # fmt: skip
 async def test_choices_get_their_first_letter_or_a_digit(
     run: Run, captions: list[str], keys: list[str]
@@ -239,15 +240,40 @@ async def test_a_required_question_with_several_choices_needs_one(
     assert await run(body, question) == [given, str(required).lower(), "false"]
 
 
-async def test_a_text_is_given_by_ctrl_enter_and_an_empty_one_is_not(run: Run) -> None:
+@pytest.mark.parametrize("required", [True, False])
+async def test_a_text_is_given_by_ctrl_enter_and_an_empty_one_skips(run: Run, required: bool) -> None:
     body = ASK + """
         press("Save");
+        view.box.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", ctrlKey: true}));
         view.box.value = " Because. ";
         view.box.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", ctrlKey: true}));
     """ + REPORT  # fmt: skip
-    question = {"key": "why", "kind": "text", "wording": "Why?", "help": "", "choices": [], "max_chars": 80}
+    question = {"key": "why", "kind": "text", "required": required, "wording": "Why?", "choices": []}
 
-    assert await run(body, question) == ["Because."]
+    assert await run(body, question) == (["Because."] if required else [None, "Because."])
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "required", "key"),
+    [("one", "AB", False, "0"), ("one", "AB", True, None), ("scale", "012", False, None),
+     ("one", ["1", "10"], False, None), ("several", "AB", False, None)],
+)  # fmt: skip
+async def test_nought_skips_an_optional_question_unless_it_is_an_answer(
+    run: Run, kind: str, labels: Sequence[str], required: bool, key: str | None
+) -> None:
+    body = (
+        ASK
+        + """view.element.remove();
+        return view.element.querySelector(".question__skip")?.getAttribute("aria-keyshortcuts") ?? null"""
+    )
+    choices = [{"value": label, "label": label} for label in labels]
+    question = {"key": "q", "kind": kind, "required": required, "wording": "?", "choices": choices}
+
+    assert await run(body, question) == key
+
+
+async def test_digits_of_other_scripts_count_as_those_on_the_buttons(run: Run) -> None:
+    assert await run("return argument.map(m.onButtons)", [*"y7٢۲२é"]) == ["Y", "7", "2", "2", "2", "É"]
 
 
 async def test_an_optional_question_can_be_skipped(run: Run) -> None:

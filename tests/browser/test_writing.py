@@ -75,6 +75,7 @@ async def test_a_worker_writes_by_keyboard_and_loses_nothing(visit: Visit, writi
             await expect(box).to_be_focused()
 
     await expect(page.get_by_text("All 3 written")).to_be_visible()
+    await expect(page.get_by_role("group", name="End of the task")).to_be_focused()
     assert await wanda.flaws_at(1280, 320) == []
     await page.get_by_role("button", name="Back").click()
     await page.get_by_role("button", name="Back").click()

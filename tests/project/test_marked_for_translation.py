@@ -35,7 +35,7 @@ _GIVEN = re.compile(r"\b(?:text|here|title|label|back|on)=\"([^\"]*)\"")
 # Names of things, which are the same in every language.
 _NAMES = frozenset(
     ("Turnwise", "CSV", "JSON", "Lines", "SVG", "PDF", "UTC", "Tab", "Esc", "Enter", "LaTeX", "BibTeX",
-     "Markdown", "ELIZA", "openapi.json", "R²", "kappa", "ms", "IP", "id", "min")
+     "Markdown", "ELIZA", "openapi.json", "AsPredicted", "SHA", "R²", "kappa", "ms", "IP", "id", "min")
 )  # fmt: skip
 # It has attributes and no words.
 _WITHOUT_WORDS = "questions/told.html"

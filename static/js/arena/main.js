@@ -168,6 +168,7 @@ class Arena {
 
   escape() {
     if (this.cancelVote) this.cancelVote.act();
+    else if (this.mayVote) this.vote();
     else this.focus();
   }
 
@@ -216,6 +217,11 @@ class Arena {
   /** True once all battles are done. */
   get isOver() {
     return this.state !== null && this.battle === null;
+  }
+
+  /** True once the server has something of this worker. */
+  get hasSaved() {
+    return this.state !== null && (this.state.progress.done > 0 || this.state.turns?.length > 0);
   }
 
   get isSending() {
@@ -289,7 +295,7 @@ class Arena {
     byId("notice").hidden = !this.refusal;
     setText(byId("notice"), this.refusal ?? "");
     showConnection(line, writing());
-    showSaved(line, this.outbox.isEmpty, this.state !== null);
+    showSaved(line, this.outbox.isEmpty, this.hasSaved);
     this.showDone();
     this.keepFocus();
   }
@@ -331,7 +337,8 @@ class Arena {
   }
 
   showDone() {
-    const { done, size } = this.state?.progress ?? { done: 0, size: 1 };
+    if (!this.state) return;
+    const { done, size } = this.state.progress;
     const all = ngettext("Compared", "All %(n)s compared", done);
     showProgress({ done, of: size, text: this.isOver ? all : gettext("Comparison %(n)s of %(all)s", { n: done + 1, all: size }) });
   }

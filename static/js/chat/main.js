@@ -203,6 +203,7 @@ class Chat {
       this.alerts.announce();
       this.labels.offerQuestion();
     }
+    if (frame.type === "turn_saved" && this.asking.current) this.labels.offerQuestion(); // about this message
     if (isFirst) return this.begin();
     if (isReply && this.growing.hasShown(frame.turn.position)) return this.follower.completed(this.list.element(frame.turn.position));
     if (isReply || ["turn_saved", "bot_failed"].includes(frame.type)) {

@@ -62,7 +62,8 @@ const TYPED = /[\p{Lu}\p{Ll}]/u;
 const SIDES = { first: "1", second: "2", tied: "0" };
 
 /**
- * A key for each choice: its digit or first letter where these differ, else its number in the row; "" beyond nine.
+ * A key for each choice: its digit or first letter where these differ, else its number in the row; "" beyond nine,
+ * and for numbers of two digits beside those of one.
  *
  * @param {Choice[]} choices
  */
@@ -71,7 +72,10 @@ export function keysOf(choices) {
   const firsts = choices.map(({ label }) => label.charAt(0).toUpperCase());
   const areClear = new Set(firsts).size === firsts.length;
   const areLetters = areClear && firsts.every((first) => TYPED.test(first));
-  if (areLetters || choices.every(({ label }) => /^\d$/.test(label))) return firsts;
+  if (areLetters) return firsts;
+  // On numbers a key answers what it says: on a scale from 0 to 10, the key 1 is not the first answer.
+  const areNumbers = choices.every(({ label }) => /^\d+$/.test(label));
+  if (areNumbers && choices.some(({ label }) => label.length === 1)) return choices.map(({ label }) => (label.length === 1 ? label : ""));
   return choices.map((_, index) => (index < 9 ? String(index + 1) : ""));
 }
 

@@ -1,6 +1,6 @@
 /** Single keys for answers, and Esc to move between message and question. */
 
-import { KeyReader } from "./keys.js";
+import { KeyReader, onButtons } from "./keys.js";
 
 const SWITCH = "turnwise:single-keys";
 
@@ -36,7 +36,7 @@ function isForTheBrowser({ key, target }) {
  */
 function buttonFor(group, key) {
   const buttons = group?.querySelectorAll("button[aria-keyshortcuts]") ?? [];
-  const match = [...buttons].find((button) => button.getAttribute("aria-keyshortcuts") === key.toUpperCase());
+  const match = [...buttons].find((button) => button.getAttribute("aria-keyshortcuts") === onButtons(key));
   return /** @type {HTMLButtonElement | null} */ (match ?? null);
 }
 

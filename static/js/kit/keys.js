@@ -13,6 +13,16 @@
 /** Keys closer together than this are typing. */
 export const BURST_MS = 300;
 
+/** The code of zero in Arabic, Persian, Devanagari and full-width digits, which keyboards of these scripts type. */
+const ZEROS = [0x0660, 0x06f0, 0x0966, 0xff10];
+
+/** A typed character as it is written on the buttons. @param {string} key */
+export function onButtons(key) {
+  const code = key.charCodeAt(0);
+  const zero = ZEROS.find((each) => code >= each && code <= each + 9);
+  return zero === undefined ? key.toUpperCase() : String(code - zero);
+}
+
 export class KeyReader {
   constructor() {
     this.last = -Infinity;

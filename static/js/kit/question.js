@@ -13,6 +13,8 @@ import { gettext } from "./gettext.js";
  */
 
 const MAX_CHARS = 2000;
+/** Leaves out an optional question about choices, unless one of them has this key. */
+const SKIP_KEY = "0";
 
 export class QuestionView {
   /**
@@ -43,7 +45,7 @@ export class QuestionView {
     });
     if (describedBy) this.element.setAttribute("aria-describedby", describedBy);
     if (question.help) this.more.append(help(question.help));
-    if (!question.required) this.more.append(this.button(gettext("Skip"), "skip", (event) => onAnswer(question.key, null, event)));
+    if (!question.required) this.more.append(this.skipButton());
     if (cancel) this.more.append(this.button(cancel.label, "cancel", cancel.act));
   }
 
@@ -58,13 +60,24 @@ export class QuestionView {
     return button;
   }
 
+  /** Leave the question out: by a key of its own among choices, by Done or Save if nothing is chosen or written. */
+  skipButton() {
+    const { key, kind, choices } = this.question;
+    const button = this.button(gettext("Skip"), "skip", (event) => this.onAnswer(key, null, event));
+    const isTaken = keysOf(choices).includes(SKIP_KEY) || choices.some(({ label }) => label.includes(SKIP_KEY)); // as in 10
+    if (isTaken || kind === "text" || kind === "several") return button;
+    button.setAttribute("aria-keyshortcuts", SKIP_KEY);
+    button.prepend(keyCap(SKIP_KEY));
+    return button;
+  }
+
   choiceParts() {
     const { choices, kind, low_caption: low, high_caption: high } = this.question;
     const keys = keysOf(choices);
     const list = make("div", { class: "choices" }, ...choices.map((choice, at) => this.choice(choice, keys[at])));
     list.classList.toggle("choices--two", choices.length === 2);
     if (kind === "several") {
-      const done = make("button", { type: "button", class: "button--main question__done" }, gettext("Done"));
+      const done = make("button", { type: "button", class: "button--main question__done", "aria-keyshortcuts": "Enter" }, gettext("Done"), keyCap("Enter"));
       done.addEventListener("click", (event) => this.submit(event));
       list.append(done);
       return [list];
@@ -82,7 +95,7 @@ export class QuestionView {
     const button = make("button", { type: "button", class: "choice", "aria-pressed": "false" });
     button.dataset.value = JSON.stringify(choice.value);
     if (key) button.setAttribute("aria-keyshortcuts", key);
-    if (key && kind !== "scale") button.append(make("kbd", { "aria-hidden": "true" }, key));
+    if (key && (kind !== "scale" || key !== choice.label)) button.append(keyCap(key));
     button.append(make("span", {}, choice.label));
     const end = choice === choices[0] ? low : choice === choices.at(-1) ? high : "";
     if (kind === "scale" && end) button.append(make("span", { class: "visually-hidden" }, ` ${end}`));
@@ -127,10 +140,12 @@ export class QuestionView {
   textParts(draft, onDraft) {
     const limit = this.question.max_chars ?? MAX_CHARS;
     const box = make("textarea", { class: "question__text", rows: "2", maxlength: String(limit), "aria-label": this.question.wording });
-    const send = make("button", { type: "button", class: "button--main question__done" }, gettext("Save"));
+    const keys = [keyCap(gettext("Ctrl")), keyCap("Enter")];
+    const send = make("button", { type: "button", class: "button--main question__done", "aria-keyshortcuts": "Control+Enter" }, gettext("Save"), ...keys);
     const answer = (/** @type {Event} */ event) => {
       const text = box.value.trim();
-      if (text) this.answer(text, event);
+      const isSkipped = !text && !this.question.required && event.type === "keydown";
+      if (text || isSkipped) this.answer(text || null, event);
       else box.focus();
     };
     box.value = draft;
@@ -184,6 +199,11 @@ export class QuestionView {
   focus() {
     (this.box ?? this.element).focus({ preventScroll: true });
   }
+}
+
+/** The key of a button, as it is shown on it. @param {string} key */
+function keyCap(key) {
+  return make("kbd", { "aria-hidden": "true" }, key);
 }
 
 /** @param {string} text */

@@ -168,7 +168,9 @@ class Writing {
     if (current !== this.shown && this.work.progress) this.show(current);
     this.dock.dataset.mode = isOver ? "over" : "write";
     byId("composer").inert = isOver;
+    const isNewlyOver = isOver && byId("over").hidden;
     byId("over").hidden = !isOver;
+    if (isNewlyOver && isFocusLost()) this.focus();
     this.finish.show(obstacle, isOver);
     setText(byId("why-not"), obstacle);
     this.showSent(current);
@@ -191,8 +193,7 @@ class Writing {
     if (item === null) return;
     showContext(byId("turns"), this.work.items[item]);
     this.composer.text = this.outbox.draftOf(item) || (this.work.saved[item] ?? "");
-    const isFree = document.activeElement === document.body || document.activeElement?.id === "over";
-    if (isFirst && isFree) this.focus();
+    if (isFirst && isFocusLost()) this.focus();
   }
 
   /** Show the sent text under the context until it is saved and the next context has come. @param {string | null} item */
@@ -253,6 +254,12 @@ function showContext(list, { turns, language }) {
   list.lang = language;
   list.replaceChildren(...rows);
   scrollTo({ top: 0 });
+}
+
+/** True if nothing has the focus, or only what was for an earlier context. */
+function isFocusLost() {
+  const { activeElement, body } = document;
+  return !activeElement || activeElement === body || activeElement.id === "over" || activeElement.closest("[inert]") !== null;
 }
 
 new Writing(JSON.parse(byId("writing-settings").textContent ?? "{}"));
