@@ -103,3 +103,8 @@ def test_another_version_of_a_bot_is_a_departure(make_study: MakeStudy) -> None:
     version = Study.objects.get(pk=study.pk).results_version
     set_state(study.pk, Study.State.CLOSED)
     assert Study.objects.get(pk=study.pk).results_version > version
+
+    # A study that opened before plans existed has none after it is opened again: data came first.
+    plan.delete()
+    set_state(study.pk, Study.State.OPEN)
+    assert departures_of(study) is None

@@ -82,7 +82,7 @@ def _bots(study: Study, stored: Preregistration, now: Mapping[str, Any]) -> Iter
 
 
 def _edits(study: Study, stored: Preregistration) -> Iterator[str]:
-    """Saved changes in the audit log; what they changed, if it stayed, is said above."""
+    """List when the study was edited, by the audit log. `_settings` lists what is still changed."""
     paths = Q(path__startswith=f"/studies/{study.pk}/") | Q(path__startswith=f"/api/studies/{study.code}")
     edits = Event.objects.filter(paths, action__in=_EDITED, at__gt=stored.frozen_at)
     times = [utc_time(at) for at in edits.order_by("at").values_list("at", flat=True)]
