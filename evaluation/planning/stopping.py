@@ -81,10 +81,10 @@ def multiplier(share: float, freedom: float, level: float) -> float:
         level: probability that the intervals at all moments together hold the truth, in (0, 1).
 
     Returns:
-        A number above 0; infinite while nothing can be told.
+        A number above 0; infinite while conversations are too few for an interval.
     """
     if not share > 0:
-        raise ValueError(f"share={share} must be above 0: no conversation tells nothing.")
+        raise ValueError(f"share={share} must be above 0: without conversations there is no interval.")
     tail = float(scipy.special.ndtr(-critical_height(level) / math.sqrt(min(share, 1.0))))
     if tail < 1e-300:
         return math.inf

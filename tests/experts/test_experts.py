@@ -25,6 +25,7 @@ from tests.planted import SignIn, computed
 from tests.studies.test_presets import sent
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Invitation, Participation
+from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.experts import disputes, invitations, services
 from turnwise.experts.models import Adjudication
 from turnwise.experts.services import Adjudicator, DecidedMeanwhileError
@@ -162,6 +163,11 @@ def test_a_revoked_link_admits_nobody_and_a_new_one_does(draft: Study, rex: User
     assert late.status_code == 403
     renewed = link_in(browser.post(f"{here}{row.pk}/", {"action": "link"}).content.decode())
     assert renewed != link
+    _row, secret = invitations.invite(study, "Bob")
+    agree(f"/s/{study.code}/?invitation={secret}", study)
+    invitations.revoke(study.invitations.get(name="Bob"))  # Bob has agreed, and not begun
+    with pytest.raises(EntryRefusedError):
+        judging.begin(Participation.objects.latest("pk"), language="en")
     assert Client().get(renewed).status_code == 200
     assert Client().get(link).status_code == 403
 

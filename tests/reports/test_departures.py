@@ -13,6 +13,7 @@ from evaluation.report.preregistration import AS_PREDICTED
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, talked
 from turnwise.bots.models import BotVersion
+from turnwise.bots.services import version_of
 from turnwise.crowd.models import Participation
 from turnwise.reports.departures import departures_of
 from turnwise.studies.models import Preregistration, Study, StudyBot
@@ -88,3 +89,22 @@ def test_another_version_of_a_bot_is_a_departure(make_study: MakeStudy) -> None:
 
     (sentence,) = departures_of(study) or [""]
     assert sentence.startswith("Ann was replaced by another version of it on")
+
+    # The study's conversations have the planned version, so only other studies use the later one. Nor is it
+    # a departure that a newer Turnwise has more fields in the protocol.
+    plan.plan["bots"][0]["fingerprint"] = version_of(bot, {"adapter": "scripted"}).fingerprint
+    del plan.plan["protocol"]["scenarios"]
+    plan.plan["protocol"]["max_turns"] = 6
+    plan.save()
+    talked(study, [(True, True)])
+    assert departures_of(study) == ["“max turns” was planned as “6” and is now “8”."]
+
+    # A closing by hand is a departure that the stored report does not list, so a new one is due.
+    version = Study.objects.get(pk=study.pk).results_version
+    set_state(study.pk, Study.State.CLOSED)
+    assert Study.objects.get(pk=study.pk).results_version > version
+
+    # A study that opened before plans existed has none after it is opened again: data came first.
+    plan.delete()
+    set_state(study.pk, Study.State.OPEN)
+    assert departures_of(study) is None

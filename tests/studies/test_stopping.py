@@ -164,6 +164,31 @@ def test_impossible_rules_are_refused_in_words(draft: Study, sign_in: SignIn, ma
         set_bots(draft.pk, targets | {third: 20})
 
 
+def test_the_planner_leads_back_to_the_rule_of_a_draft(draft: Study, sign_in: SignIn) -> None:
+    browser = sign_in(draft.owner)
+    declare_rule(draft, rule())
+    asked = {
+        "kind": "conversations", "difference": "4", "power": "80", "systems": "2", "per_worker": "1",
+        "allocation": "random", "raters": "1", "deviation": "20", "low": "0", "high": "100", "minutes": "10",
+        "pay": "12", "currency": "EUR",
+    }  # fmt: skip
+    assert f"/plan/?rule_of={draft.pk}" in browser.get(f"/studies/{draft.pk}/stopping/").content.decode()
+    page = browser.get("/plan/", asked | {"rule_of": draft.pk})
+    units = page.context["plan"].needed.units
+    assert f'name="rule_of" value="{draft.pk}"' in page.content.decode()
+    assert "Use as stopping rule" in page.content.decode()
+
+    form = browser.get(page.context["rule_address"]).context["form"]
+    assert (form["planned"].value(), form["difference"].value()) == (units, "4")
+    assert (form["largest"].value(), form["score"].value()) == (int(1.25 * units), "ssa")
+
+    # Nothing leads from pairs, or to a study that has opened or is not the person's.
+    assert browser.get("/plan/", asked | {"rule_of": draft.pk, "kind": "pairs"}).context["rule_address"] == ""
+    set_state(draft.pk, Study.State.OPEN)
+    for of in (str(draft.pk), "x", "9" * 30):
+        assert browser.get("/plan/", asked | {"rule_of": of}).context["draft"] is None
+
+
 def test_a_rule_survives_its_bundle() -> None:
     declared = DeclaredRule(["a", "b"], "ssa", 5.0, True, 80, 100, 20, {"n": 1}, reopened=True)
     assert DeclaredRule.from_json(declared.to_json()) == declared

@@ -16,6 +16,9 @@ from turnwise.comparisons.drawing import Sheet
 from turnwise.comparisons.plan_chart import plan_data
 from turnwise.comparisons.planner import PlannerForm
 from turnwise.comparisons.views import bounded, bounded_pictures
+from turnwise.studies.models import Study
+from turnwise.studies.queries import real_studies_of
+from turnwise.studies.tasks import keys_with_stopping_rule
 
 
 @require_GET
@@ -25,7 +28,7 @@ def planner(request: AuthenticatedHttpRequest) -> HttpResponse:
     asked = "difference" in request.GET
     chosen = request.GET.get("study", "")
     form = PlannerForm(request.GET if asked else None, user=request.user, chosen=chosen)
-    plan = form.plan if asked and form.is_valid() else None
+    plan, draft = form.plan if asked and form.is_valid() else None, _draft(request)
     chart = None
     if plan:
         sheet = _sheet(form, plan)
@@ -42,8 +45,27 @@ def planner(request: AuthenticatedHttpRequest) -> HttpResponse:
         "currency": form.cleaned_data["currency"] if plan else "",
         "difference": form.cleaned_data["difference"] if plan else None,
         "power": percent(round(plan.needed.power, 3)) if plan else "",
+        "draft": draft,
+        "rule_address": _rule_address(draft, form, plan) if draft and plan else "",
     }
     return render(request, "comparisons/plan.html", context, status=422 if asked and not plan else 200)
+
+
+def _draft(request: AuthenticatedHttpRequest) -> Study | None:
+    """The draft whose stopping rule led here, if the person works on it."""
+    asked = request.GET.get("rule_of", "")
+    if not (asked.isascii() and asked.isdecimal() and len(asked) < 16):
+        return None
+    drafts = real_studies_of(request.user).filter(state=Study.State.DRAFT, task__in=keys_with_stopping_rule())
+    return drafts.filter(pk=int(asked)).first()
+
+
+def _rule_address(draft: Study, form: PlannerForm, plan: StudyPlan) -> str:
+    """Address of the draft's stopping rule with the plan's numbers; empty if they are not conversations."""
+    if form.cleaned_data["kind"] != "conversations":
+        return ""
+    numbers = {"planned": plan.needed.units, "difference": f"{form.cleaned_data['difference']:g}"}
+    return reverse("studies:stopping", args=[draft.pk], query=numbers)
 
 
 @require_GET

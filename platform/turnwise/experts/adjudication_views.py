@@ -167,7 +167,9 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         judged = next(iter(disputes.judged_items(study, steps, found)), None) if steps else None
         return _item_page(request, study, adjudicator, found, judged, is_late=True, status=409)
     except AnswersError as error:
-        form.add_error(f"answer-{error.question}", describe_answers_error(error))
+        # A question that a judgment has opened since the form was built has no field in it.
+        name = f"answer-{error.question}"
+        form.add_error(name if name in form.fields else None, describe_answers_error(error))
     except ValidationError as error:
         form.add_error("reason" if hasattr(error, "error_dict") else None, " ".join(error.messages))
     else:

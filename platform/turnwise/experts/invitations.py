@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from turnwise.crowd.models import Assignment, Invitation, Outcome, Worker
+from turnwise.crowd.models import Invitation, Outcome, Participation, Worker
 from turnwise.crowd.panels.links import Invited, digest_of
 from turnwise.crowd.panels.study_panels import admit_invited_people, erase_invitation
 from turnwise.crowd.places import ending
@@ -106,10 +106,9 @@ def set_share(invitation: Invitation, share: int) -> None:
 def revoke(invitation: Invitation) -> None:
     """Make an expert's link invalid, and end their work. Judgments and decisions stay and count."""
     Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=timezone.now())
-    at_work = Assignment.objects.filter(
-        study=invitation.study_id, participation__worker__in=_workers(invitation), outcome=""
-    )
-    for participation in list(at_work.values_list("participation", flat=True)):
+    # Those who have agreed and not begun have no assignment yet.
+    came = Participation.objects.filter(study=invitation.study_id, worker__in=_workers(invitation))
+    for participation in list(came.values_list("pk", flat=True)):
         ending.end(participation, Outcome.TIMED_OUT)
 
 

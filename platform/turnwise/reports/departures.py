@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from turnwise.accounts.models import Event
 from turnwise.bots.models import BotVersion
 from turnwise.crowd.models import Participation
+from turnwise.dialogues.models import Turn
 from turnwise.live.templatetags.times import utc_time
 from turnwise.studies.models import Preregistration, Study
 from turnwise.studies.plans.preregistration import plan_of
@@ -31,7 +32,7 @@ def departures_of(study: Study) -> list[str] | None:
     now = plan_of(study, PROTOCOL_FIELDS)
     return [
         *_settings(stored.plan, now),
-        *_bots(stored, now),
+        *_bots(study, stored, now),
         *_edits(study, stored),
         *_exclusions(study, stored),
         *_numbers(study),
@@ -39,8 +40,11 @@ def departures_of(study: Study) -> list[str] | None:
 
 
 def _settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    for name in [key for key in before if key not in _NOT_COMPARED]:
-        was, then = before[name], now.get(name)
+    # Field by field, and only those of the stored plan: a newer Turnwise may describe more. One field of the
+    # protocol is its name, and is called `protocol` too.
+    planned, current = {**before, **before["protocol"]}, {**now, **now["protocol"]}
+    for name in [key for key in planned if key not in _NOT_COMPARED]:
+        was, then = planned[name], current.get(name)
         if was == then:
             continue
         if max(len(str(was)), len(str(then))) > _LONGEST_SHOWN:
@@ -50,7 +54,7 @@ def _settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str
             yield _("“%(name)s” was planned as “%(was)s” and is now “%(now)s”.") % values
 
 
-def _bots(stored: Preregistration, now: Mapping[str, Any]) -> Iterator[str]:
+def _bots(study: Study, stored: Preregistration, now: Mapping[str, Any]) -> Iterator[str]:
     planned = {bot["bot"]: bot for bot in stored.plan["bots"]}
     used = {bot["bot"]: bot for bot in now["bots"]}
     for name in sorted(planned.keys() - used.keys()):
@@ -67,6 +71,9 @@ def _bots(stored: Preregistration, now: Mapping[str, Any]) -> Iterator[str]:
             yield _("%(was)s conversations with %(bot)s were planned; it is now %(now)s.") % values
     known = [bot["fingerprint"] for bot in planned.values() if bot["fingerprint"]]
     later = BotVersion.objects.filter(bot__name__in=planned, first_seen_at__gt=stored.frozen_at)
+    if study.dialogues.exists():  # a version that only other studies used is no departure of this one
+        replies = Turn.objects.filter(dialogue__study=study, bot_version=OuterRef("pk"))
+        later = later.filter(Exists(replies))
     for each in later.exclude(fingerprint__in=known).select_related("bot").order_by("pk"):
         if planned[each.bot.name]["fingerprint"] is None:
             continue  # it had not answered yet, so this may be the planned one
@@ -75,7 +82,7 @@ def _bots(stored: Preregistration, now: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _edits(study: Study, stored: Preregistration) -> Iterator[str]:
-    """Saved changes in the audit log; what they changed, if it stayed, is said above."""
+    """List when the study was edited, by the audit log. `_settings` lists what is still changed."""
     paths = Q(path__startswith=f"/studies/{study.pk}/") | Q(path__startswith=f"/api/studies/{study.code}")
     edits = Event.objects.filter(paths, action__in=_EDITED, at__gt=stored.frozen_at)
     times = [utc_time(at) for at in edits.order_by("at").values_list("at", flat=True)]

@@ -18,6 +18,7 @@ from turnwise.studies.models import (
     LONGEST_TAG,
     MOST_TAGS,
     ConsentVersion,
+    Preregistration,
     ReEntry,
     ReplyDisplay,
     Share,
@@ -238,10 +239,13 @@ def set_state(study_id: int, state: Study.State) -> Study:
         freeze_rule(study)
         freeze_plan(study, PROTOCOL_FIELDS)
         study.archived_at = None
-    study.state = state
+    before, study.state = study.state, state
     study.save(update_fields=["state", "archived_at"])
     if state == Study.State.OPEN:
         task_of(study).opened(study)
+    is_changed = before not in (Study.State.DRAFT, state)
+    if is_changed and Preregistration.objects.filter(study=study).exists():
+        results_changed(study_id)  # its report lists departures from the plan, such as an early end
     return study
 
 

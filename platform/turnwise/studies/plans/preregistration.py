@@ -50,8 +50,13 @@ def plan_of(study: Study, protocol: Sequence[str], at: datetime | None = None) -
 
 
 def freeze_plan(study: Study, protocol: Sequence[str]) -> None:
-    """Store the plan at the study's first opening. Idempotent; rehearsals have no plan."""
-    if study.rehearsal_of_id or Preregistration.objects.filter(study=study).exists():
+    """Store the plan of a draft that opens. Rehearsals have no plan.
+
+    Nor has a closed study that opens again without one: a plan that is fixed after data is none.
+    """
+    if study.rehearsal_of_id or study.state != Study.State.DRAFT:
+        return
+    if Preregistration.objects.filter(study=study).exists():
         return
     now = timezone.now()
     plan = plan_of(study, protocol, now)

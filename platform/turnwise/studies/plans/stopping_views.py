@@ -130,26 +130,33 @@ def _studies(request: HttpRequest) -> Any:
 
 
 def _initial(request: HttpRequest, study: Study, rule: StoppingRule | None) -> dict[str, Any]:
-    """Values of the rule; else those of the planner in the address, and usual ones."""
-    if rule:
-        names = ("score", "difference", "equivalence", "planned", "largest", "first_look")
-        return {name: getattr(rule, name) for name in names} | {
-            "compare": ":".join(map(str, rule.pair)) or ALL
-        }
-    targets = list(study.study_bots.filter(bot__active=True, target__gt=0).values_list("target", flat=True))
+    """Numbers of the planner in the address, else those of the rule, else usual ones."""
     asked = request.GET.get("planned", "")
     planned = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 7 else 0
+    names = ("score", "difference", "equivalence", "planned", "largest", "first_look")
+    known: dict[str, Any] = {}
+    if rule:
+        known = {name: getattr(rule, name) for name in names}
+        known["compare"] = ":".join(map(str, rule.pair)) or ALL
+        if not planned:
+            return known
+    targets = list(study.study_bots.filter(bot__active=True, target__gt=0).values_list("target", flat=True))
     planned = planned or math.ceil(min(targets, default=100) / _USUAL_RESERVE)
     main = question_set(study.question_set).main_score if study.work_asks else None
-    return {
-        "compare": ALL,
-        "score": main.key if main else "",
-        "difference": request.GET.get("difference", "")[:20] or study.margin or "",
-        "equivalence": True,
-        "planned": planned,
-        "largest": math.floor(_USUAL_RESERVE * planned),
-        "first_look": max(10, math.ceil(_USUAL_FIRST_LOOK * planned)),
-    }
+    usual = {"compare": ALL, "score": main.key if main else "", "equivalence": True}
+    return (
+        usual
+        | known
+        | {
+            "difference": request.GET.get("difference", "")[:20]
+            or known.get("difference")
+            or study.margin
+            or "",
+            "planned": planned,
+            "largest": math.floor(_USUAL_RESERVE * planned),
+            "first_look": max(10, math.ceil(_USUAL_FIRST_LOOK * planned)),
+        }
+    )
 
 
 def _compared(study: Study, rule: StoppingRule | None) -> list[str]:
