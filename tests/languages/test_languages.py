@@ -262,6 +262,7 @@ CSV = 'english,translation\n"Your consent",Idhini\n"Skip to content","Ruka\n"" o
         ("a.po", 'msgid "Your consent"\nmsgstr "Idhini"\nnonsense\n', [3]),
         ("a.po", PO.replace("nplurals=2; plural=(n != 1);", "nplurals=3; plural=n%3;"), [1]),
         ("a.po", PO.replace("plural=(n != 1);", "plural=1/(n-1);"), [1]),
+        ("a.po", 'msgid "Your consent"\nmsgstr[1] "Idhini"\n', [1]),
         ("a.po", "x\n" * 2_000, [*range(1, 1_001), 1_000]),
         ("a.csv", "english,translation\n" + "a,\n" * 2_000, [*range(2, 1_002), 1_001]),
         ("a.csv", CSV, [3, 5]),

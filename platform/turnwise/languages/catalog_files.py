@@ -73,6 +73,12 @@ class _Draft:
     is_fuzzy: bool = False
     latest: str = ""
 
+    @property
+    def has_gaps(self) -> bool:
+        """True if the plural forms are not numbered 0, 1, 2 and so on."""
+        numbers = sorted(int(name[7:] or 0) for name in self.parts if name.startswith("msgstr"))
+        return numbers != list(range(len(numbers)))
+
     def entry(self) -> CatalogEntry:
         parts = {name: "".join(lines) for name, lines in self.parts.items()}
         numbered = {name: text for name, text in parts.items() if name.startswith("msgstr")}
@@ -174,6 +180,8 @@ class _Reader:
             self._header(entry)
         elif "msgid" not in draft.parts or not entry.forms:
             self.faults.append(FileFault(draft.line, _("This entry needs both msgid and msgstr.")))
+        elif draft.has_gaps:
+            self.faults.append(FileFault(draft.line, _("Number its plural forms msgstr[0], msgstr[1], ….")))
         else:
             self.entries.append(entry)
 
