@@ -33,7 +33,7 @@ def allowed_folders() -> list[Path]:
 
 
 def allowed_path(written: str) -> Path:
-    """Resolve the path of a model, links followed, if it is below a folder that an admin names.
+    """Resolve the path of a model, links followed, if it is below one of `allowed_folders`.
 
     Reads nothing outside these folders; its error is the same whether or not a file exists there.
 

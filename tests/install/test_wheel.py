@@ -124,7 +124,7 @@ def test_it_holds_three_packages_with_their_files_and_small_weights(wheel: Path)
     resources = "turnwise/resources/"
     for name in (
         "templates/staff.html", "static/js/live.js", "docs/running.md", "CHANGELOG.md",
-        "locale/ar/LC_MESSAGES/django.mo", "locale/zh_Hans/LC_MESSAGES/django.mo",
+        *(f"locale/{code}/LC_MESSAGES/django.mo" for code in ("ar", "de", "es", "fr", "hi", "ja", "zh_Hans")),
     ):  # fmt: skip
         assert resources + name in names
     sql = {path.name for path in (ROOT / "platform/turnwise").glob("*/sql/*.sql")}

@@ -231,6 +231,7 @@ def test_files_come_back_as_they_were_written(swahili: Language, rex: User) -> N
 
     assert files.upload(swahili, rex, "a.po", catalog.encode()) == 0
     assert files.upload(swahili, rex, "a.csv", table.encode()) == 0
+    assert files.upload(swahili, rex, "a.csv", f"english,translation\n{CONSENT}, \n".encode()) == 0
     skip = 'msgid "Skip to content"\nmsgstr "'
     translated = catalog.replace(skip, f"{skip}Ruka")
     assert files.upload(swahili, rex, "a.po", translated.encode()) == 1
@@ -260,6 +261,10 @@ CSV = 'english,translation\n"Your consent",Idhini\n"Skip to content","Ruka\n"" o
         ("a.po", PO, [7, 7, 10]),
         ("a.po", 'msgid "Your consent"\nmsgstr "Idhini"\nnonsense\n', [3]),
         ("a.po", PO.replace("nplurals=2; plural=(n != 1);", "nplurals=3; plural=n%3;"), [1]),
+        ("a.po", PO.replace("plural=(n != 1);", "plural=1/(n-1);"), [1]),
+        ("a.po", 'msgid "Your consent"\nmsgstr[1] "Idhini"\n', [1]),
+        ("a.po", "x\n" * 2_000, [*range(1, 1_001), 1_000]),
+        ("a.csv", "english,translation\n" + "a,\n" * 2_000, [*range(2, 1_002), 1_001]),
         ("a.csv", CSV, [3, 5]),
         ("a.csv", "english,other\n", [1]),
         ("a.po", b'msgid "Your consent"\nmsgstr "\xff"\n', [2]),

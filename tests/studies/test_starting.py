@@ -123,6 +123,25 @@ def test_the_form_hides_no_field_and_folds_what_the_raters_do_not_need(researche
         assert [name for name in form.form.fields if f'name="{name}"' not in page] == []
 
 
+def test_no_closed_fold_hides_an_error(researcher: Client) -> None:
+    fold = re.compile(r'<details class="fold"([^>]*)>(.*?)(?=<details|</details>)', re.S)
+    queries = [
+        *(f"task={task.key}" for task in tasks()),
+        "task=judging&know=quality&with=responses&by=machine",
+    ]
+    for query in queries:
+        address = f"/studies/new/?{query}"
+        filled = sent(researcher.get(address).text)
+        wrong = {name: value if name.endswith("_FORMS") else "é" * 9_000 for name, value in filled.items()}
+
+        refused = researcher.post(address, wrong)
+
+        assert refused.status_code == 422
+        faulty = [attributes for attributes, inside in fold.findall(refused.text) if "errorlist" in inside]
+        assert faulty
+        assert [each for each in faulty if not each.endswith(" open")] == [], address
+
+
 def test_questions_of_ones_own_are_chosen_or_made_first(researcher: Client, rex: User) -> None:
     address = "/studies/new/?task=judging&know=questions&with=responses&by=open"
     assert "You have no questions of your own" in researcher.get(address).text

@@ -1,12 +1,14 @@
 """Reading and writing of catalogs in the format of gettext (.po), without libraries."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext as _
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
+MOST_TEXTS, MOST_FAULTS = 20_000, 1_000
+"""Reading ends with an error above these, so that a file can fill no memory."""
 _LINE = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d{1,2})\])?\s+)?"((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\(.)")
 _RULE = re.compile(r"^Plural-Forms:\s*(.*)$", re.MULTILINE)
@@ -65,15 +67,23 @@ class _Draft:
     """An entry that is being read."""
 
     line: int = 0
-    parts: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, list[str]] = field(default_factory=dict)
+    """Lines of each part; they are joined once, as a part may have a million lines."""
     sources: list[str] = field(default_factory=list)
     is_fuzzy: bool = False
     latest: str = ""
 
+    @property
+    def has_gaps(self) -> bool:
+        """True if the plural forms are not numbered 0, 1, 2 and so on."""
+        numbers = sorted(int(name[7:] or 0) for name in self.parts if name.startswith("msgstr"))
+        return numbers != list(range(len(numbers)))
+
     def entry(self) -> CatalogEntry:
-        numbered = {name: text for name, text in self.parts.items() if name.startswith("msgstr")}
+        parts = {name: "".join(lines) for name, lines in self.parts.items()}
+        numbered = {name: text for name, text in parts.items() if name.startswith("msgstr")}
         forms = tuple(numbered[name] for name in sorted(numbered, key=lambda each: int(each[7:] or 0)))
-        get = self.parts.get
+        get = parts.get
         return CatalogEntry(
             self.line, get("msgid", ""), get("msgid_plural", ""), get("msgctxt", ""), forms,
             tuple(self.sources), self.is_fuzzy,
@@ -89,10 +99,24 @@ def read_catalog(text: str) -> CatalogFile:
     reader = _Reader()
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         reader.read(number, line.strip())
+        check_size(number, reader.entries, reader.faults)
     reader.finish()
     if reader.faults:
         raise FileFaultsError(reader.faults)
     return CatalogFile(reader.entries, reader.plural_forms)
+
+
+def check_size(line: int, entries: Sized, faults: list[FileFault]) -> None:
+    """Stop reading a file with far too many texts or faults.
+
+    Raises:
+        FileFaultsError: it has too many; names the line, after the earlier faults.
+    """
+    if len(entries) > MOST_TEXTS:
+        says = _("The file has more than %(most)d texts. Download the texts anew.") % {"most": MOST_TEXTS}
+        raise FileFaultsError([*faults, FileFault(line, says)])
+    if len(faults) >= MOST_FAULTS:
+        raise FileFaultsError([*faults, FileFault(line, _("Reading stopped here: too much is wrong."))])
 
 
 class _Reader:
@@ -139,13 +163,13 @@ class _Reader:
         if name in draft.parts:
             self.faults.append(FileFault(number, _("%(name)s stands twice in this entry.") % {"name": name}))
         draft.line = draft.line or number
-        draft.parts[name], draft.latest = text, name
+        draft.parts[name], draft.latest = [text], name
 
     def _continue(self, number: int, text: str) -> None:
         if not self.draft.latest:
             self.faults.append(FileFault(number, _("This text belongs to no entry.")))
             return
-        self.draft.parts[self.draft.latest] += text
+        self.draft.parts[self.draft.latest].append(text)
 
     def finish(self) -> None:
         draft, self.draft = self.draft, _Draft()
@@ -156,6 +180,8 @@ class _Reader:
             self._header(entry)
         elif "msgid" not in draft.parts or not entry.forms:
             self.faults.append(FileFault(draft.line, _("This entry needs both msgid and msgstr.")))
+        elif draft.has_gaps:
+            self.faults.append(FileFault(draft.line, _("Number its plural forms msgstr[0], msgstr[1], ….")))
         else:
             self.entries.append(entry)
 

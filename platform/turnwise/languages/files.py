@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from django.utils.translation import gettext as _
 
@@ -13,6 +13,7 @@ from turnwise.languages.catalog_files import (
     FileFault,
     FileFaultsError,
     catalog_lines,
+    check_size,
     read_catalog,
 )
 from turnwise.languages.models import Language, Revision
@@ -71,9 +72,10 @@ def upload(language: Language, user: User, name: str, content: bytes) -> int:
         elif key in lines:
             says = _("This text is in the file twice, first in line %(line)d.")
             found.append(FileFault(entry.line, says % {"line": lines[key]}))
-        elif any(entry.forms) and not entry.is_fuzzy:
+        elif any(map(str.strip, entry.forms)) and not entry.is_fuzzy:
             sent[key] = entry.forms
         lines.setdefault(key, entry.line)
+        check_size(entry.line, lines, found)
     for key, why in faults_of(language, sent).items():
         found += [FileFault(lines[key], says) for says in why]
     if found:
@@ -81,7 +83,7 @@ def upload(language: Language, user: User, name: str, content: bytes) -> int:
     return save_translations(language, user, sent, origin=Revision.Origin.FILE)
 
 
-def _read(language: Language, name: str, content: bytes) -> Sequence[CatalogEntry]:
+def _read(language: Language, name: str, content: bytes) -> Iterable[CatalogEntry]:
     """The entries of a file, by the ending of its name."""
     if len(content) > MOST_BYTES:
         raise FileFaultsError([too_large()])
@@ -96,7 +98,7 @@ def _read(language: Language, name: str, content: bytes) -> Sequence[CatalogEntr
     if ending == "po":
         return _of_catalog(language, text)
     if ending == "csv":
-        return list(_of_csv(language, text))
+        return _of_csv(language, text)
     raise _fault(0, _("“%(name)s” is neither a .po nor a .csv file.") % {"name": name[:80]})
 
 

@@ -55,4 +55,9 @@ def is_same_rule(one: str, other: str) -> bool:
         ValueError: one of them is not a plural rule.
     """
     first, second = plural_rule(one), plural_rule(other)
-    return number_of_forms(one) == number_of_forms(other) and all(first(n) == second(n) for n in _NUMBERS)
+    if number_of_forms(one) != number_of_forms(other):
+        return False
+    try:
+        return all(first(n) == second(n) for n in _NUMBERS)
+    except ZeroDivisionError:
+        raise ValueError("A plural rule divides by zero.") from None

@@ -63,6 +63,8 @@ def add_language(user: User, **values: object) -> Language:
 def change_language(language: Language, user: User, editors: Iterable[User], **values: object) -> None:
     """Change a language's names, direction, use and translators."""
     with transaction.atomic():
+        # As in `save_translations`: revisions of a language take effect in the order of their numbers.
+        Language.objects.select_for_update().get(pk=language.pk)
         for name, value in values.items():
             setattr(language, name, value)
         language.full_clean()

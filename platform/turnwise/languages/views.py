@@ -170,6 +170,9 @@ def _edited(
 def settings_page(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Names, direction, use and translators of a language, with its last changes."""
     found = get_object_or_404(visible_to(request.user, Language.objects.all(), owner="created_by"), pk=pk)
+    # Otherwise callers could guess the names of accounts.
+    if request.method == "POST" and too_often(request, "share", rate="60/h", key="user"):
+        return too_many(request)
     form = SettingsForm(request.POST if request.method == "POST" else None, instance=found)
     if request.method == "POST" and form.is_valid():
         values = dict(form.cleaned_data)

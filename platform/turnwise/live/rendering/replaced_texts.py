@@ -47,8 +47,8 @@ def replace_texts(
     catalog._catalogs = [texts for texts, _rule in layers]
     catalog._plurals = [rule for _texts, rule in layers]
     _right_to_left[language] = right_to_left
-    _versions[language] = version
     translation._catalog = catalog  # a single assignment, so that no thread meets half of the texts
+    _versions[language] = version  # last, so that no cache keeps old texts under the new version
 
 
 def restore_texts(language: str) -> None:
