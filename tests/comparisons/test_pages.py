@@ -194,16 +194,17 @@ class TestSideBySide:
         assert "Tick two or more" in page_of(client, "/compare/")
         assert "Only one study is chosen" in page_of(client, f"/compare/?study={first.pk}")
 
-    @pytest.mark.parametrize(
-        ("study", "why"),
-        [("x", "“x” is not the number of a study"), ("0", "no study 0 that you can see"),
-         ("9" * 30, "Choose from the list"), ("<b>", "“&lt;b&gt;” is not")],
-    )  # fmt: skip
-    @pytest.mark.parametrize("address", ["", "perplexity/", "human-likeness/"])
-    def test_a_study_that_is_not_there_is_refused(
-        self, first: Study, rex: User, sign_in: SignIn, address: str, study: str, why: str
-    ) -> None:
-        assert why in page_of(sign_in(rex), f"/compare/{address}?study={study}", status=422)
+    def test_a_study_that_is_not_there_is_refused(self, first: Study, rex: User, sign_in: SignIn) -> None:
+        client = sign_in(rex)
+        refused = {"x": "“x” is not the number of a study", "0": "no study 0 that you can see",
+                   "9" * 30: "Choose from the list", "<b>": "“&lt;b&gt;” is not"}  # fmt: skip
+
+        for address in ("", "perplexity/", "human-likeness/"):
+            for study, why in refused.items():
+                assert why in page_of(client, f"/compare/{address}?study={study}", status=422), (
+                    address,
+                    study,
+                )
 
     def test_studies_of_others_cannot_be_chosen(self, first: Study, mallory: User, sign_in: SignIn) -> None:
         client = sign_in(mallory)
@@ -280,24 +281,22 @@ class TestOverTime:
         assert "<strong>31.77</strong> on our &lt;test&gt; set; tokenizer: BPE." in page
         assert "Entered by rex" in page
 
-    @pytest.mark.parametrize(
-        ("perplexity", "data", "why"),
-        [("0.5", "set", "0.5 is not a perplexity"), ("nan", "set", "Enter a number"),
-         ("20", "", "on which held-out"),
-         ("1e300", "set", "is not a perplexity"), ("20", "x" * 301, "at most 300")],
-    )  # fmt: skip
     def test_an_impossible_perplexity_is_refused_with_a_reason(
-        self, first: Study, rex: User, sign_in: SignIn, perplexity: str, data: str, why: str
+        self, first: Study, rex: User, sign_in: SignIn
     ) -> None:
-        version = BotVersion.objects.get(bot__name="ann")
-        given = {f"{version.pk}-perplexity": perplexity, f"{version.pk}-measured_on": data}
+        client, version = sign_in(rex), BotVersion.objects.get(bot__name="ann")
 
-        response = sign_in(rex).post(f"/bots/ann/versions/{version.pk}/perplexity/", given)
-
-        assert response.status_code == 422
-        assert why in response.content.decode()
-        version.refresh_from_db()
-        assert version.perplexity is None
+        for perplexity, data, why in (
+            ("0.5", "set", "0.5 is not a perplexity"), ("nan", "set", "Enter a number"),
+            ("20", "", "on which held-out"),
+            ("1e300", "set", "is not a perplexity"), ("20", "x" * 301, "at most 300"),
+        ):  # fmt: skip
+            given = {f"{version.pk}-perplexity": perplexity, f"{version.pk}-measured_on": data}
+            response = client.post(f"/bots/ann/versions/{version.pk}/perplexity/", given)
+            assert response.status_code == 422, why
+            assert why in response.content.decode()
+            version.refresh_from_db()
+            assert version.perplexity is None, why
 
     def test_a_reported_perplexity_is_shown_as_such_and_stays(
         self, first: Study, rex: User, sign_in: SignIn
@@ -495,80 +494,71 @@ class TestAgainstHumanLikeness:
         assert "There are no points to show yet" in page
 
 
+CHARTS = {
+    "/compare/?": "/compare/studies/studies-1",
+    "/compare/perplexity/?": "/compare/perplexity/relation-ssa",
+    "/bots/ann/history/?": "/bots/ann/history/history",
+}
+
+
 class TestFiles:
-    @pytest.mark.parametrize(
-        "address",
-        ["/compare/studies/studies-1", "/compare/perplexity/relation-ssa", "/bots/ann/history/history"],
-    )
-    def test_a_chart_is_a_file_in_fixed_colours(
-        self, of_four: Study, rex: User, mallory: User, sign_in: SignIn, address: str
+    """Charts as files and as pictures, whose places pages keep before the charts are there."""
+
+    def test_charts_are_files_in_fixed_colours_and_pages_keep_places_of_their_sizes(
+        self, of_four: Study, rex: User, mallory: User, sign_in: SignIn
     ) -> None:
         computed(of_four)
-        client, query = sign_in(rex), f"study={of_four.pk}&scheme=dark"
+        client, stranger = sign_in(rex), sign_in(mallory)
+        query = f"study={of_four.pk}&scheme=dark"
 
-        svg = client.get(f"{address}.svg?{query}")
-        pdf = client.get(f"{address}.pdf?{query}")
+        for page, address in CHARTS.items():
+            keeps_places_for_charts(client, f"{page}study={of_four.pk}")
+            svg = client.get(f"{address}.svg?{query}")
+            text = svg.content.decode()
+            assert svg["Content-Type"] == "image/svg+xml"
+            assert ElementTree.fromstring(text)[0].get("fill") == DARK.surface
+            assert "var(" not in text
+            assert svg["Content-Disposition"].endswith('-dark.svg"')
+            assert client.get(f"{address}.pdf?{query}").content.startswith(b"%PDF-")
+            assert stranger.get(f"{address}.svg?{query}").status_code == 404
+            assert Client().get(f"{address}.svg").headers["Location"].startswith("/sign-in/")
+        for other in ("/compare/studies/other.svg", "/compare/perplexity/relation-ssa.svg?scheme=pink",
+                      "/bots/ann/history/other.pdf", "/compare/other/studies-1.svg"):  # fmt: skip
+            assert client.get(other).status_code == 404, other
 
-        text = svg.content.decode()
-        assert svg["Content-Type"] == "image/svg+xml"
-        assert ElementTree.fromstring(text)[0].get("fill") == DARK.surface
-        assert "var(" not in text
-        assert svg["Content-Disposition"].endswith('-dark.svg"')
-        assert pdf.content.startswith(b"%PDF-")
-        assert sign_in(mallory).get(f"{address}.svg?{query}").status_code == 404
-        assert Client().get(f"{address}.svg").headers["Location"].startswith("/sign-in/")
-
-    @pytest.mark.parametrize(
-        "address",
-        ["/compare/studies/other.svg", "/compare/perplexity/relation-ssa.svg?scheme=pink",
-         "/bots/ann/history/other.pdf", "/compare/other/studies-1.svg"],
-    )  # fmt: skip
-    def test_other_files_are_not_found(
-        self, of_four: Study, rex: User, sign_in: SignIn, address: str
-    ) -> None:
-        assert sign_in(rex).get(address).status_code == 404
-
-    def test_names_are_drawn_as_they_are(self, of_four: Study, rex: User, sign_in: SignIn) -> None:
+    def test_names_are_drawn_as_they_are(self, first: Study, rex: User, sign_in: SignIn) -> None:
         Bot.objects.filter(name="ann").update(title="<script>$x$ & so on")
-        computed(of_four)
+        computed(first)
 
-        page = page_of(sign_in(rex), f"/compare/?study={of_four.pk}")
+        page = page_of(sign_in(rex), f"/compare/?study={first.pk}")
 
         assert "<script>$x$" not in page
         assert page.count("&lt;script&gt;$x$ &amp; so on") >= 2
 
-
-class TestPictures:
-    """Pages say where their charts are, and are there before them."""
-
-    @pytest.mark.parametrize("address", ["/compare/?", "/compare/perplexity/?", "/bots/ann/history/?"])
-    def test_the_place_that_a_page_keeps_for_a_chart_is_as_large_as_the_chart(
-        self, of_four: Study, rex: User, sign_in: SignIn, address: str
-    ) -> None:
-        computed(of_four)
-        client = sign_in(rex)
-
-        page = client.get(f"{address}study={of_four.pk}").content.decode()
-        pictures = PICTURE.findall(page)
-
-        assert pictures
-        assert "<svg xmlns" not in page
-        for source, width, height, words in pictures:
-            picture = client.get(unescape(source))
-            drawn = ElementTree.fromstring(picture.content)
-            assert drawn.attrib["aria-label"] == unescape(words)
-            across, down = map(float, drawn.attrib["viewBox"].split()[2:])
-            assert (int(width), int(height)) == pytest.approx((1.35 * across, 1.35 * down), abs=1)
-            assert picture["Cache-Control"] == "private, max-age=3600"
-
-    def test_another_chart_has_another_address(self, of_four: Study, rex: User, sign_in: SignIn) -> None:
+    def test_another_chart_has_another_address(self, first: Study, rex: User, sign_in: SignIn) -> None:
         client = sign_in(rex)
         sources = [
             source for _ in range(2) for source, *_ in PICTURE.findall(page_of(client, "/bots/ann/history/"))
         ]
         for _ in range(4):
-            talk(of_four, PLANTED)
+            talk(first, PLANTED)
 
         page = page_of(client, "/bots/ann/history/")
 
         assert sources[0] == sources[1] != PICTURE.findall(page)[0][0]
+
+
+def keeps_places_for_charts(client: Client, address: str) -> None:
+    """The place that a page keeps for a chart is as large as the chart."""
+    page = client.get(address).content.decode()
+    pictures = PICTURE.findall(page)
+
+    assert pictures
+    assert "<svg xmlns" not in page
+    for source, width, height, words in pictures:
+        picture = client.get(unescape(source))
+        drawn = ElementTree.fromstring(picture.content)
+        assert drawn.attrib["aria-label"] == unescape(words)
+        across, down = map(float, drawn.attrib["viewBox"].split()[2:])
+        assert (int(width), int(height)) == pytest.approx((1.35 * across, 1.35 * down), abs=1)
+        assert picture["Cache-Control"] == "private, max-age=3600"

@@ -16,6 +16,7 @@ from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import judge
 from tests.planted import SignIn, ask_instead, talked
+from tests.snapshots import Snapshot
 from turnwise.accounts.models import User
 from turnwise.crowd.places.ending import delete_workers
 from turnwise.exports import bundle_jobs
@@ -38,6 +39,25 @@ def told(make_study: MakeStudy) -> Study:
     talked(study, [(True, True), (False, False)])
     talked(study, [(True, False)])
     return study
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return Snapshot()
+
+
+@pytest.fixture
+def stored(snapshot: Snapshot, transactional_db: None, request: pytest.FixtureRequest) -> Bundle:
+    """The bundle of such a study, made once for all tests that begin with it. It comes before other rows."""
+    if not snapshot.put_back():
+        made(request.getfixturevalue("told"), request.getfixturevalue("rex"))
+        snapshot.take()
+    return Bundle.objects.select_related("study__owner").get()
+
+
+def owner_of(bundle: Bundle) -> User:
+    assert bundle.study.owner
+    return bundle.study.owner
 
 
 def address(study: Study) -> str:
@@ -127,9 +147,10 @@ def test_the_page_shows_how_many_rows_are_written(told: Study, rex: User, sign_i
 
 
 def test_newer_results_are_announced_and_the_new_bundle_replaces_the_old(
-    told: Study, rex: User, sign_in: SignIn
+    stored: Bundle, sign_in: SignIn
 ) -> None:
-    client, first = sign_in(rex), made(told, rex)
+    told, rex = stored.study, owner_of(stored)
+    client, first = sign_in(rex), stored
     fresh = "newer results than this bundle"
     before = client.get(f"{address(told)}stamp/").json()["stamp"]
     assert fresh not in page_of(client, told)
@@ -221,9 +242,8 @@ def test_a_bundle_whose_process_died_or_never_started_can_be_made_again(
     assert made(told, rex).made_at
 
 
-def test_a_bundle_is_deleted_after_a_day(told: Study, rex: User) -> None:
-    made(told, rex)
-
+@pytest.mark.usefixtures("stored")
+def test_a_bundle_is_deleted_after_a_day() -> None:
     bundle_jobs.delete_old(now=timezone.now() + timedelta(hours=23))
     assert BundlePart.objects.exists()
     bundle_jobs.delete_old(now=timezone.now() + timedelta(hours=25))
@@ -287,10 +307,10 @@ def test_a_bundle_that_quotes_further_studies_is_not_stored(
     assert not BundlePart.objects.exists()
 
 
-def test_redacting_erasing_and_deleting_delete_the_bundle(told: Study, rex: User, sign_in: SignIn) -> None:
+def test_redacting_erasing_and_deleting_delete_the_bundle(stored: Bundle, sign_in: SignIn) -> None:
+    told, rex = stored.study, owner_of(stored)
     client = sign_in(rex)
 
-    made(told, rex)
     client.post(f"/studies/{told.pk}/privacy/texts/redact/", {"own": "Wanda"})
     assert not Bundle.objects.exists()
     made(told, rex)
@@ -338,18 +358,15 @@ def test_no_bundle_starts_until_a_withdrawal_is_done(told: Study, rex: User) -> 
     assert list(Bundle.objects.values_list("pk", flat=True)) == asked
 
 
-def test_a_download_of_a_deleted_bundle_is_aborted(told: Study, rex: User) -> None:
-    bundle = made(told, rex)
-    bundles.delete_bundles_quoting([told.pk])
+def test_a_download_of_a_deleted_bundle_is_aborted(stored: Bundle) -> None:
+    bundles.delete_bundles_quoting([stored.study.pk])
 
     with pytest.raises(RuntimeError, match="was deleted while it was downloaded"):
-        list(bundle_jobs.chunks(bundle))
+        list(bundle_jobs.chunks(stored))
 
 
-def test_bundles_are_only_for_the_team(
-    told: Study, rex: User, ada: User, mallory: User, sign_in: SignIn
-) -> None:
-    made(told, rex)
+def test_bundles_are_only_for_the_team(stored: Bundle, ada: User, mallory: User, sign_in: SignIn) -> None:
+    told = stored.study
     readings = [address(told), f"{address(told)}stamp/", f"/studies/{told.pk}/bundle.zip"]
     stranger = sign_in(mallory)
 
