@@ -256,7 +256,7 @@ _PIECE = re.compile(
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
 _READ = re.compile(r"^[A-Z][a-z]+(?![\w-])|[a-z]{2,} [a-z]{2,} [a-z]{2,}(?![\w-])|[a-z]{2,} ?[.…?!]$")
-_KEYS_AND_HEADERS = re.compile(r"(Enter|Escape|Tab|Home|End|Accept|Arrow\w+|Content-Type)$")
+_KEYS_AND_HEADERS = re.compile(r"(Control\+Enter|Enter|Escape|Tab|Home|End|Accept|Arrow\w+|Content-Type)$")
 
 
 def unmarked_in_script(source: str) -> Iterator[str]:
