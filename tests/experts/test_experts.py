@@ -428,4 +428,4 @@ def test_names_of_experts_are_erased_at_once_or_with_the_retention_period(
     judy.refresh_from_db()
     assert (ann.name, ann.email, bool(ann.revoked_at)) == (f"[erased] {ann.pk}", "", True)
     assert still_open.name == "Judy"
-    assert (judy.name, judy.email) == (f"[erased] {judy.pk}", "")
+    assert (judy.name, judy.email, bool(judy.revoked_at)) == (f"[erased] {judy.pk}", "", True)

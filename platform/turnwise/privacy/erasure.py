@@ -159,5 +159,7 @@ def _erase_invitations_due(now: datetime) -> int:
         is_known = Worker.objects.filter(panel=Invited.key, panel_id=each.panel_id).exists()
         if not is_known:
             erase_invitation(each)
+            # The study may be opened again: a link without a name must not decide or judge in it.
+            Invitation.objects.filter(pk=each.pk, revoked_at=None).update(revoked_at=now)
             erased += 1
     return erased
