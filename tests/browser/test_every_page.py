@@ -43,7 +43,7 @@ PARTS = {"studies:outlook", "judging:foreseen"}
 # Whose first form wants something; sent empty, it comes back and says what.
 REFUSING = {
     "accounts:people", "bots:new", "bots:edit", "contexts:new", "contexts:version", "knowledge:new",
-    "questions:new", "questions:import", "questions:edit", "studies:new", "studies:edit", "studies:sharing",
+    "questions:new", "questions:import", "questions:edit", "studies:edit", "studies:sharing",
     "crowd:limits", "crowd:panels", "responses:new", "responses:upload", "transcripts:imports",
     "transcripts:relay", "judging:queue", "judging:battery", "judging:gold", "judging_task:second_groups",
     "quality:new", "quality:messages", "pairs:add",

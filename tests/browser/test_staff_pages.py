@@ -69,6 +69,7 @@ async def test_a_study_from_the_empty_list_to_the_link_for_workers(
     await expect(page.get_by_text("No studies yet.")).to_be_visible()
     assert await visitor.flaws() == []
     await page.get_by_role("link", name="Create the first study").click()
+    await page.get_by_role("link", name="A design of your own.").first.click()
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("alert")).to_contain_text("Not saved yet")
     await expect(page.get_by_label("Title")).to_have_accessible_description("This field is required.")

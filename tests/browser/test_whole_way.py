@@ -205,8 +205,9 @@ async def designed(walk: Walk) -> Study:
         await skipped(walk)
     await walk.follow("New study")
     await walk.arrive("New study")
-    await walk.follow("Which of two or more bots is better")
-    await expect(page.get_by_role("link", name="Which of two")).to_have_attribute("aria-current", "true")
+    aim = "Which of two or more bots is better"
+    await walk.follow(aim)
+    await expect(page.get_by_role("link", name=aim)).to_have_attribute("aria-current", "true")
     await walk.press(page.get_by_role("link", name="Meena, interactive"))
     await expect(page.get_by_label("Published protocol")).to_have_value("meena-interactive")
     await walk.fill(page.get_by_label("Title"), TITLE)
