@@ -224,7 +224,8 @@ async def test_several_answers_are_given_together(run: Run) -> None:
     """ + REPORT  # fmt: skip
     question = {"key": "what", "kind": "several", "wording": "What?", "help": "", "choices": LETTERS}
 
-    assert await run(body, question) == [["b", "c"], True]  # no new line in the message box, which has the focus then
+    # The key has no other effect: the message box, which has the focus then, would take a new line.
+    assert await run(body, question) == [["b", "c"], True]
 
 
 @pytest.mark.parametrize(("required", "given"), [(True, [["b"]]), (False, [[], ["b"]])])
