@@ -165,6 +165,14 @@ async def test_answers_have_a_short_form(run: Run, answers: dict[str, bool], tex
     assert await run("return m.inShort(argument[0], argument[1])", [SSA, answers]) == text
 
 
+async def test_a_worded_number_has_its_words_in_the_short_form(run: Run) -> None:
+    choices = [{"value": 1, "label": "Poor"}, {"value": 2, "label": "2"}]
+    body = "return [1, 2].map(quality => m.inShort(argument, {quality}))"
+
+    question = {"key": "quality", "choices": choices, "asked_if": None}
+    assert await run(body, [question]) == ["Quality: Poor", "Quality 2"]
+
+
 @pytest.mark.parametrize(
     ("strokes", "meanings"),
     [
@@ -210,11 +218,14 @@ REPORT = "view.element.remove(); return given"
 async def test_several_answers_are_given_together(run: Run) -> None:
     body = ASK + """
         ["C", "A", "B", "A"].forEach(press);
-        view.element.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));
+        const enter = new KeyboardEvent("keydown", {key: "Enter", cancelable: true});
+        view.element.dispatchEvent(enter);
+        given.push(enter.defaultPrevented);
     """ + REPORT  # fmt: skip
     question = {"key": "what", "kind": "several", "wording": "What?", "help": "", "choices": LETTERS}
 
-    assert await run(body, question) == [["b", "c"]]
+    # The key has no other effect: the message box, which has the focus then, would take a new line.
+    assert await run(body, question) == [["b", "c"], True]
 
 
 @pytest.mark.parametrize(("required", "given"), [(True, [["b"]]), (False, [[], ["b"]])])

@@ -102,6 +102,8 @@ async def test_contexts_alone_are_tried_and_then_judged_on_a_phone(
     page = wanda.page
     await to_the_practice(wanda, study)
     await expect(page.locator("#turns .turn__text")).to_have_count(3)
+    # As far past the introduction as the page goes: below it, the example would not be in view.
+    assert await page.evaluate("scrollY") > 0
     assert await wanda.flaws() == []
     examples = [("Yes", "Yes", "Yes"), ("Yes", "No", "Yes"), ("No", "Yes"), ("Yes", "Yes", "No")]
     for number, answers in enumerate(examples):

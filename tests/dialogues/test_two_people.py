@@ -166,7 +166,8 @@ async def test_both_annotate_and_each_finishes_alone(make_study: MakeStudy) -> N
     assert (await sync_to_async(progress_of)(second)).closing
     assert not (await Dialogue.objects.aget()).ending
     await record(second, ask=1, position=1, answers={"human_like": False})
-    await record(second, ask=2, position=None, answers=RATING)
+    _, progress = await record(second, ask=2, position=None, answers=RATING)
+    assert progress.closing  # an answer does not open the conversation again
     await sync_to_async(finish)(second)
 
     dialogue = await Dialogue.objects.aget()

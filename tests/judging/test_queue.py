@@ -264,11 +264,13 @@ def test_a_batch_cannot_be_finished_while_an_item_waits(make_queue: MakeQueue) -
         judging.finish(desk)
 
 
-def test_a_batch_without_remaining_items_can_be_finished(make_queue: MakeQueue) -> None:
-    desk = begin(make_queue(2, batch=50))
+def test_a_batch_has_what_is_left_and_can_be_finished_if_others_take_it(make_queue: MakeQueue) -> None:
+    queue = make_queue(5, raters=1, batch=50)
+    assert len(held(begin(queue))) == 3
+    desk = begin(queue)
     last = [judge(desk, key) for key in held(desk)][-1]
 
-    assert last.progress == {"done": 2, "size": 50, "may_finish": True}
+    assert last.progress == {"done": 2, "size": 5, "may_finish": True}
     judging.finish(desk)
 
 

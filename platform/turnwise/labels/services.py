@@ -110,8 +110,8 @@ async def record(
         )
     if row is None:
         raise await in_database(_why_not, seat, position, reply_version)
-    turns, due_0, due_1 = row
-    return checked, seat.progress(turns=turns, due_0=due_0, due_1=due_1)
+    turns, due_0, due_1, closing = row
+    return checked, seat.progress(turns=turns, due_0=due_0, due_1=due_1, closing=closing)
 
 
 def _checked_answers(questions: QuestionSet, answers: Mapping[str, object]) -> dict[str, Answer]:

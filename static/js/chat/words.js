@@ -53,6 +53,7 @@ export function hintOf({ dialogue, isOpen, outbox, hasLostMarks }, { asking: { c
   if (mode === "ask" && current) {
     if (wasEarly) return whyLocked();
     if (!attention.isRead(current.subject)) return gettext("Read the reply to the end, then answer.");
+    if (dialogue.progress?.closing) return gettext("Your partner has finished. Please answer what is left, then finish too.");
     if (partsOf(current.subject).position === null) return gettext("About the whole conversation. Scroll up to read it again.");
     if (!composer.text) return gettext("You can change your answer later.");
     return hasKeyboard() ? gettext("What you have written is kept; Esc goes back to it.") : gettext("What you have written is kept.");

@@ -164,9 +164,15 @@ function briefly({ key, short, choices }, answer) {
   const name = key.replaceAll("_", " ");
   if (short && (typeof answer === "boolean" || typeof answer === "number")) return `${short} ${labelOf(choices, answer)}`;
   if (typeof answer === "boolean") return answer ? capital(name) : capital(`not ${name}`);
-  if (typeof answer === "number") return `${capital(name)} ${answer}`;
+  if (typeof answer === "number") return `${capital(name)}${numberInWords(choices, answer)}`;
   if (Array.isArray(answer)) return answer.map((each) => labelOf(choices, each)).join(", ") || `${short || capital(name)}: ${gettext("none")}`;
   return labelOf(choices, answer);
+}
+
+/** A number as it follows its name: ": Poor" if its choice is worded, else " 1". @param {Choice[]} choices @param {number} value */
+function numberInWords(choices, value) {
+  const isWorded = choices?.some((choice) => choice.value === value && choice.label !== String(value));
+  return isWorded ? `: ${labelOf(choices, value)}` : ` ${value}`;
 }
 
 /**

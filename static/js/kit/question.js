@@ -41,7 +41,7 @@ export class QuestionView {
     );
     this.element.addEventListener("keydown", (event) => {
       const isDone = question.kind === "several" && event.key === "Enter" && event.target === this.element;
-      if (isDone) this.submit(event);
+      if (isDone) this.submitByKey(event);
     });
     if (describedBy) this.element.setAttribute("aria-describedby", describedBy);
     if (question.help) this.more.append(help(question.help));
@@ -123,6 +123,12 @@ export class QuestionView {
   submit(event) {
     if (this.isMissing) this.focus();
     else this.answer([...this.selected], event);
+  }
+
+  /** Without the key's own effect, which would be a new line in the message box that has the focus then. @param {Event} event */
+  submitByKey(event) {
+    event.preventDefault();
+    this.submit(event);
   }
 
   get isMissing() {

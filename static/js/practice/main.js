@@ -119,6 +119,8 @@ class Practice {
     if (this.isOver) return this.sumUp();
     const { ends, length } = showExample(byId("turns"), this.current, this.language);
     this.asking.meet(this.current.key, ends, length);
+    // The introduction, which the page before had as well, must not push the reply behind the dock.
+    if (isDocked() && this.asking.sight.rest(this.current.key)?.left) byId("item").scrollIntoView({ block: "start" });
   }
 
   sumUp() {

@@ -137,7 +137,7 @@ function line({ question, answer }) {
     "li",
     {},
     make("p", { class: "answered__asked", dir: "auto" }, question.wording),
-    make("p", { class: "answered__given", dir: "auto" }, text),
+    make("p", { class: "answered__given", ...(/\p{L}/u.test(text) && { dir: "auto" }) }, text), // a number goes by the page
   );
 }
 

@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION labels_record_label(
     the_dialogue bigint, the_seat integer, the_position integer, the_number integer, is_own boolean,
     the_rater bigint, the_party text, the_ask bigint, the_set text, the_answers jsonb, the_shown_ms integer,
     the_answer_ms integer, the_reply integer,
-    OUT turns integer, OUT due_0 integer[], OUT due_1 integer[]
+    OUT turns integer, OUT due_0 integer[], OUT due_1 integer[], OUT closing boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
     code integer := coalesce(the_position, 1000) * 32 + the_number;
@@ -27,7 +27,7 @@ BEGIN
        AND (the_position IS NULL
             OR the_position >= d.opening_turns AND the_position < d.turns
                AND (the_position % 2 = the_seat) = is_own)
- RETURNING d.turns, d.due_0, d.due_1, d.study_id INTO turns, due_0, due_1, the_study;
+ RETURNING d.turns, d.due_0, d.due_1, d.closing, d.study_id INTO turns, due_0, due_1, closing, the_study;
     IF NOT FOUND THEN
         RETURN;
     END IF;
