@@ -40,6 +40,8 @@ OTHER_MEANING = {
     "platform/turnwise/transcripts/importers/": "a key or a column of imported files",
     "platform/turnwise/live/metrics/families.py": "part of a socket's address, a label of metrics",
     "platform/turnwise/project/system/system_page.py": "the same label",
+    "platform/turnwise/languages/texts.py": "part of the path of a file with texts",
+    "platform/turnwise/reports/templatetags/stopping.py": "a key of the figures: compared bots",
 }
 
 
