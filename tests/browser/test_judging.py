@@ -246,12 +246,11 @@ def last_item(make_queue: MakeQueue) -> Study:
     return make_queue(1, pay_amount="2.50")
 
 
-async def test_a_reader_without_further_items_is_done_early(rita: Visitor, last_item: Study) -> None:
+async def test_a_reader_who_gets_the_last_item_alone_is_done_after_it(rita: Visitor, last_item: Study) -> None:
     page = await sit_down(rita, last_item)
     await rita.press("n")
     await expect(page.get_by_text("2.50 USD for all of them.")).to_be_visible()
 
-    await expect(page.get_by_text("done early and paid in full")).to_be_visible()
     await expect(page.locator("#done-text")).to_have_text("Judged")  # one, not the fifty of a whole batch
     await page.get_by_role("button", name="Finish").click()
     await expect(page.get_by_label("Completion code")).to_be_visible()

@@ -120,7 +120,7 @@ def test_a_condition_on_a_later_question_is_refused_at_declaration():
 STORED = {
     "ssa": "0b7ca4f63361aea4",
     "ssa-reasons": "7ab4eb02c1e774f0",
-    "human-likeness": "7d0defd67b911904",
+    "human-likeness": "dd6ea5e0111ed020",
     "likert": "445c653acc9cf47d",
     "votes": "472ebbf1a508441e",
     "preference": "d14bb7fc02be1498",

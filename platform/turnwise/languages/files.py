@@ -104,7 +104,7 @@ def _read(language: Language, name: str, content: bytes) -> Iterable[CatalogEntr
 
 def too_large() -> FileFault:
     """The fault of a file with too many bytes."""
-    return FileFault(0, _("The file is larger than %(most)d MB.") % {"most": MOST_BYTES // 1_000_000})
+    return FileFault(0, _("The file is larger than %(most)d\u00a0MB.") % {"most": MOST_BYTES // 1_000_000})
 
 
 def _fault(line: int, says: str) -> FileFaultsError:
