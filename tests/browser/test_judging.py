@@ -246,7 +246,7 @@ def last_item(make_queue: MakeQueue) -> Study:
     return make_queue(1, pay_amount="2.50")
 
 
-async def test_a_reader_who_gets_the_last_item_alone_is_done_after_it(rita: Visitor, last_item: Study) -> None:
+async def test_a_reader_who_gets_the_last_item_is_done_after_it(rita: Visitor, last_item: Study) -> None:
     page = await sit_down(rita, last_item)
     await rita.press("n")
     await expect(page.get_by_text("2.50 USD for all of them.")).to_be_visible()
