@@ -105,4 +105,4 @@ def test_a_study_that_began_otherwise_has_no_such_steps(make_queue: MakeQueue) -
 def test_what_nobody_offers_is_no_way(rex: User, sign_in: SignIn) -> None:
     page = sign_in(rex).get(f"{reverse('studies:new')}?task=conversation&way=transcripts")
 
-    assert page.context["way"] == ""
+    assert page.context["beginning"].way == ""
