@@ -129,7 +129,7 @@ def test_the_page_shows_a_job_under_way_and_starts_no_second_one(sign_in: SignIn
     page = client.get("/bots/").content.decode()
     answer = client.post("/bots/small-model/")
 
-    assert ("Fetching it: 50 % of 98" in page, 'value="50"' in page) == (True, True)
+    assert ("Fetching it: 50&nbsp;% of 98" in page, 'value="50"' in page) == (True, True)
     assert "Add a small language model" not in page
     assert answer["Location"] == "/bots/"
     assert progress.current(services.LOCKED)["stage"] == progress.FETCHING
