@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 MINUS = "\u2212"
@@ -15,6 +16,8 @@ NO_BREAK = "\u00a0"
 """Between a number and its unit; in templates `&nbsp;`."""
 
 
+# A report of 30 systems prints 32,000 numbers, most of them twice, and is read again and again.
+@lru_cache(maxsize=32_768)
 def figure(value: float, digits: int = 1) -> str:
     """Format a number with this number of decimals; zero has no sign."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)

@@ -74,11 +74,12 @@ class PairTable:
     @property
     def sentences(self) -> str:
         """Each pair in a sentence, with what it rests on, as items of a list in HTML."""
-        return "".join(map(self._sentence, self.pairs))
+        without_model = _("No mixed model: %(reason)s")  # looked up once for all pairs
+        return "".join(self._sentence(pair, without_model) for pair in self.pairs)
 
-    def _sentence(self, pair: Pair) -> str:
+    def _sentence(self, pair: Pair, without_model: str) -> str:
         title = f"<strong>{escape(pair['title'])}</strong>: " if self.is_of_two else ""
-        basis = f'<span class="small soft">{escape(_basis(pair))}</span>'
+        basis = f'<span class="small soft">{escape(_basis(pair, without_model))}</span>'
         return f"<li>{title}{escape(pair['words'])} {basis}</li>"
 
     def _head(self, pair: Pair, labels: "_Labels") -> str:
@@ -267,9 +268,9 @@ def _or_dash(value: float | None, digits: int) -> str:
     return DASH if value is None else figure(value, digits)
 
 
-def _basis(pair: Pair) -> str:
+def _basis(pair: Pair, without_model: str) -> str:
     """Data behind a difference, and the reason if there is no mixed model."""
     reason = (pair.get("mixed") or {}).get("undefined")
     if not reason or pair["odds_ratio"] is None:
         return str(pair["rests_on"])
-    return f"{pair['rests_on']} {_('No mixed model: %(reason)s') % {'reason': reason}}"
+    return f"{pair['rests_on']} {without_model % {'reason': reason}}"
