@@ -150,7 +150,7 @@ def share_of(found: Difference, largest: int) -> float:
 
 @dataclass
 class Course:
-    """What happened to one study."""
+    """Course of one simulated study under the rule."""
 
     outcome: Outcome = Outcome.UNDECIDED
     sign: int = 0

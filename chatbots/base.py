@@ -288,7 +288,7 @@ class Bot(ABC):
     def reply_seconds(cls, configuration: BotConfiguration) -> float:
         """Seconds that a reply may take by the bot's own settings; 0: it has no limit of its own.
 
-        Whoever hosts the bot grants it at least so long.
+        The host waits at least that long.
         """
         return 0.0
 

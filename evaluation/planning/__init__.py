@@ -1,1 +1,1 @@
-"""How large a study must be, and when it may stop: power, plans, intervals that hold at every look. Pure."""
+"""Size and end of a study: power, plans, stopping rules, intervals that hold at every look. Pure."""

@@ -75,7 +75,7 @@ def stopping_figures(rule: StoppingRule, questions: QuestionSet, judged: Judged,
         known = ", ".join(each.key for each in questions.scores)
         raise ValueError(f"The stopping rule is about the score “{rule.score}”; there are: {known}.")
     of_pair = 1 - (1 - level) / math.comb(len(rule.systems), 2)
-    found = _found(rule, questions, score, judged, of_pair)
+    found = _differences_by_pair(rule, questions, score, judged, of_pair)
     pairs = [_pair_row(rule, score, pair, found.get(frozenset(pair)), of_pair) for pair in _pairs(rule)]
     conversations = min(row["conversations"] for row in pairs)
     is_decided = all(row["outcome"] != Outcome.UNDECIDED for row in pairs)
@@ -96,7 +96,7 @@ def _pairs(rule: StoppingRule) -> list[tuple[str, str]]:
     return list(combinations(sorted(rule.systems), 2))
 
 
-def _found(
+def _differences_by_pair(
     rule: StoppingRule, questions: QuestionSet, score: Score, judged: Judged, level: float
 ) -> dict[frozenset[str], Difference]:
     low, high = bounds(questions, score)

@@ -6,9 +6,9 @@ from typing import Any
 
 import gguf
 import numpy as np
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from tests.chatbots.tiny_models import END, TEMPLATE, byte_tokenizer, save
+from tests.chatbots.tiny_models import END, TEMPLATE, byte_tokenizer, llama, save
 
 NAMES = {
     "model.embed_tokens": "token_embd",
@@ -81,16 +81,4 @@ def tiny_llama(folder: Path) -> str:
     # the end of text is among the tokens, as in every such file: it is added where it is not
     tokenizer = byte_tokenizer(END, "<|start|>", "<|stop|>", eos_token="<|stop|>")
     tokenizer.chat_template = TEMPLATE
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=256,
-        eos_token_id=tokenizer.eos_token_id,
-        bos_token_id=None,
-        pad_token_id=None,
-    )
-    return save(LlamaForCausalLM(config), tokenizer, folder)
+    return save(llama(tokenizer, intermediate_size=64), tokenizer, folder)

@@ -86,25 +86,31 @@ def save_gpt2(folder: Path, **options: int) -> str:
     return save(GPT2LMHeadModel(config), tokenizer, folder)
 
 
+def llama(tokenizer: PreTrainedTokenizerFast, *, intermediate_size: int) -> LlamaForCausalLM:
+    """A model of two layers with random weights."""
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=32,
+            intermediate_size=intermediate_size,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=256,
+            eos_token_id=tokenizer.eos_token_id,
+            bos_token_id=None,
+            pad_token_id=None,
+        )
+    )
+
+
 def save_llama(folder: Path) -> str:
     """An instruction model with a strict chat template."""
     tokenizer = byte_tokenizer(
         "<|start|>", "<|stop|>", eos_token="<|stop|>", additional_special_tokens=["<|start|>"]
     )
     tokenizer.chat_template = TEMPLATE
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=256,
-        eos_token_id=tokenizer.eos_token_id,
-        bos_token_id=None,
-        pad_token_id=None,
-    )
-    return save(LlamaForCausalLM(config), tokenizer, folder)
+    return save(llama(tokenizer, intermediate_size=48), tokenizer, folder)
 
 
 def save_mistral(folder: Path) -> str:

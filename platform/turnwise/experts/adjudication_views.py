@@ -118,7 +118,7 @@ def _wordings(judged: Judged) -> list[str]:
 
 
 def _texts(item_ids: list[int]) -> dict[int, str]:
-    """What is judged of each item, by id; of a conversation or context its last text."""
+    """Judged text of each item by id; of a context its last turn, of a conversation only its kind."""
     found = Item.objects.filter(pk__in=item_ids).select_related("response", "turn", "context")
     return {item.pk: _text(item) for item in found}
 

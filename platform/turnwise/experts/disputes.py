@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -84,13 +84,11 @@ def judged_items(study: Study, steps: int, item: Item | None = None) -> list[Jud
         cursor.execute(_LABELS, {"study": study.pk, "item": item.pk if item else None})
         rows = cursor.fetchall()
     open_slots = Slot.objects.filter(study=study, label=None, is_gold=False).exclude(pk__in=abandoned_slots())
+    entries = Adjudication.objects.filter(item__study=study)
+    if item:
+        open_slots, entries = open_slots.filter(item=item), entries.filter(item=item)
     incomplete = set(open_slots.values_list("item", flat=True))
-    newest = {
-        each.item_id: each
-        for each in Adjudication.objects.filter(item__study=study)
-        .select_related("by", "invitation")
-        .order_by("number")
-    }
+    newest = {each.item_id: each for each in entries.select_related("by", "invitation").order_by("number")}
     by_ask: dict[int, dict[int, list[tuple[UUID, int, Answers]]]] = defaultdict(lambda: defaultdict(list))
     for item_id, key, ask_id, label_id, answers in rows:
         by_ask[ask_id][item_id].append((key, label_id, json.loads(answers)))
@@ -135,11 +133,6 @@ def _differences(
             if is_disputed:
                 differ[item].append(question.key)
     return differ
-
-
-def differing(judged: Sequence[Judged]) -> Iterator[Judged]:
-    """Yield the items on which raters differ."""
-    return (each for each in judged if each.differ)
 
 
 _IN_FORCE = """

@@ -22,7 +22,7 @@ _WITHOUT_END = re.compile(r"<(?:br|wbr|hr|img)\b", re.IGNORECASE)
 
 
 def faults(text: WorkerText, forms: Sequence[str], number_of_forms: int) -> list[str]:
-    """What is wrong with a translation, in sentences; empty if it may be used.
+    """Faults of a translation, in sentences; empty if it may be used.
 
     Args:
         text: the English.

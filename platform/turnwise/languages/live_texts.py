@@ -43,7 +43,7 @@ class LiveLanguage:
 
 @dataclass
 class _Copy:
-    """What this process knows."""
+    """Languages that this process has read, and until when they count as fresh."""
 
     fresh_until: float = 0.0
     state: tuple[int, int | None] = (0, None)

@@ -54,7 +54,7 @@ class Language(models.Model):
 
     @property
     def number_of_forms(self) -> int:
-        """How many plural forms it has."""
+        """Number of its plural forms."""
         return number_of_forms(self.plural_forms)
 
 

@@ -46,7 +46,7 @@ class TextRow:
 
 @dataclass(frozen=True)
 class Progress:
-    """How much of a language is translated."""
+    """Number of a language's translated texts, and of all texts."""
 
     language: Language
     translated: int
@@ -113,7 +113,7 @@ def _searched(row: TextRow) -> Sequence[str]:
 
 
 def progress_of(language: Language) -> Progress:
-    """How much of a language is translated."""
+    """Progress of a language, with the texts stored now."""
     return _progress(language, current_forms(language))
 
 

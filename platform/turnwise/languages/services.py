@@ -123,7 +123,7 @@ def _cleaned(forms: Sequence[str], shipped: Sequence[str]) -> list[str]:
 
 
 def faults_of(language: Language, sent: Mapping[str, Sequence[str]]) -> Faults:
-    """What is wrong with translations, by key of the text; texts without faults are left out."""
+    """Faults of translations by key of the text; texts without faults are left out."""
     texts, shipped = worker_texts(), shipped_forms(language.code, language.number_of_forms)
     refused: Faults = {}
     for key, forms in sent.items():

@@ -16,7 +16,7 @@ WAITING, FETCHING, UNPACKING, DONE, FAILED = "waiting", "fetching", "unpacking",
 LOST_AFTER_SECONDS = 60
 _KEPT_SECONDS = 86_400
 _NOTICE_SECONDS = 600
-"""How long the page says that the model is there."""
+"""Time for which the page says that the model was added."""
 
 
 def report(stage: str, done: int = 0, size: int = 0) -> None:

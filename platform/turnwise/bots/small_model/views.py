@@ -15,7 +15,7 @@ UNDER_WAY = (progress.WAITING, progress.FETCHING, progress.UNPACKING)
 
 
 def small_model_context() -> dict[str, Any]:
-    """What the page of bots shows about the small model; empty if its bot has been there for long."""
+    """Context of the bots page about the small model; empty once its bot is no longer new."""
     state, bot = progress.current(services.LOCKED), services.bot_of()
     if bot:
         is_new = state.get("stage") == progress.DONE and services.is_shipped(bot)

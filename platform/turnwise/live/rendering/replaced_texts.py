@@ -77,7 +77,7 @@ def plural_rule(plural_forms: str) -> Callable[[int], int]:
 
 
 def number_of_forms(plural_forms: str) -> int:
-    """How many plural forms a language has.
+    """Number of plural forms in a plural rule.
 
     Raises:
         ValueError: it is not a plural rule.
