@@ -207,8 +207,7 @@ async def test_finish_says_why_not_yet(wanda: Visitor, study: Study) -> None:
     finish = wanda.page.get_by_role("button", name="Finish")
 
     await expect(finish).to_have_accessible_description("Keep talking: 6 more replies to judge, then finish.")
-    await finish.focus()
-    await wanda.page.keyboard.press("Enter")
+    await finish.press("Enter")
 
     await expect(wanda.page.locator("#hint")).to_have_text(
         "Keep talking: 6 more replies to judge, then finish."
