@@ -26,10 +26,30 @@ LEFT_OUT = frozenset(
         "studies:opening",
         "questions:preview",
         "conversation:preview_upload",
+        "account_reauthenticate",
+        "mfa_reauthenticate",
+        "mfa_reauthenticate_webauthn",
     }
 )
 # Django's own views: only a redirect shows success, as an invalid form is answered with 200.
-DONE_ONCE_IT_LEADS_ON = frozenset({"accounts:password", "accounts:sign_in"})
+DONE_ONCE_IT_LEADS_ON = frozenset(
+    {
+        "accounts:password",
+        "accounts:sign_in",
+        "account_reset_password_from_key",
+        "account_email",
+        "mfa_authenticate",
+        "mfa_activate_totp",
+        "mfa_deactivate_totp",
+        "mfa_generate_recovery_codes",
+        "mfa_add_webauthn",
+        "mfa_edit_webauthn",
+        "mfa_remove_webauthn",
+        "mfa_login_webauthn",
+        "socialaccount_connections",
+        "usersessions_list",
+    }
+)
 
 
 class AuditLogMiddleware(MiddlewareMixin):

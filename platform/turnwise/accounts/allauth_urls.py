@@ -1,0 +1,46 @@
+"""Addresses of allauth's views, under the names by which it knows them.
+
+Left out: signing up and whatever else nobody here may do.
+"""
+
+from allauth.account import views as account
+from allauth.socialaccount import views as single_sign_on
+from allauth.socialaccount.providers.openid_connect import views as openid
+from django.contrib.auth.views import LogoutView
+from django.urls import include, path, re_path
+
+from turnwise.accounts.account_views import OwnAddress, ResetByMail
+from turnwise.accounts.views import ChangePassword, SignIn
+
+urlpatterns = [
+    path("sign-in/", SignIn.as_view(), name="account_login"),
+    path("sign-out/", LogoutView.as_view(), name="account_logout"),
+    path("password/", ChangePassword.as_view(), name="account_change_password"),
+    path("account/inactive/", account.account_inactive, name="account_inactive"),
+    path("account/confirm/", account.reauthenticate, name="account_reauthenticate"),
+    path("account/e-mail/", OwnAddress.as_view(), name="account_email"),
+    path("account/e-mail/sent/", account.email_verification_sent, name="account_email_verification_sent"),
+    re_path(
+        r"^account/e-mail/confirm/(?P<key>[-:\w]+)/$", account.confirm_email, name="account_confirm_email"
+    ),
+    path("password/reset/", ResetByMail.as_view(), name="account_reset_password"),
+    path("password/reset/sent/", account.password_reset_done, name="account_reset_password_done"),
+    re_path(
+        r"^password/reset/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
+        account.password_reset_from_key,
+        name="account_reset_password_from_key",
+    ),
+    path(
+        "password/reset/done/",
+        account.password_reset_from_key_done,
+        name="account_reset_password_from_key_done",
+    ),
+    path("account/second-factor/", include("allauth.mfa.urls")),
+    path("account/sessions/", include("allauth.usersessions.urls")),
+    path("account/sign-on/", single_sign_on.connections, name="socialaccount_connections"),
+    path("account/sign-on/new/", single_sign_on.signup, name="socialaccount_signup"),
+    path("account/sign-on/cancelled/", single_sign_on.login_cancelled, name="socialaccount_login_cancelled"),
+    path("account/sign-on/error/", single_sign_on.login_error, name="socialaccount_login_error"),
+    path("account/sign-on/<str:provider_id>/", openid.login, name="openid_connect_login"),
+    path("account/sign-on/<str:provider_id>/callback/", openid.callback, name="openid_connect_callback"),
+]
