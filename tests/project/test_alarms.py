@@ -50,7 +50,7 @@ def receivers(settings: Settings) -> Iterator[None]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
     settings.ALARM_WEBHOOK = f"http://127.0.0.1:{servers[0].server_address[1]}/x"
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = servers[1].server_address
+    settings.EMAIL_HOST, settings.EMAIL_PORT = servers[1].server_address[:2]
     settings.ALARM_MAIL, settings.ALARM_FROM = "ada@example.org", "turnwise@example.org"
     yield
     for server in servers:

@@ -16,7 +16,7 @@ from turnwise.live.encryption.ciphers import decrypt, encrypt
 NO_ADDRESS = "0.0.0.0"  # of a client that the server does not know, such as at a socket file
 
 
-class AccountAdapter(DefaultAccountAdapter):
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
     """Rules of accounts with a password."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -41,7 +41,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return "accounts:account"
 
 
-class SecondFactorAdapter(DefaultMFAAdapter):
+class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth has no types
     """Encrypts keys of authenticator apps and recovery codes."""
 
     def encrypt(self, text: str) -> str:
@@ -55,7 +55,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):
         return user.get_username()
 
 
-class SingleSignOnAdapter(DefaultSocialAccountAdapter):
+class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no types
     """Rules of people whom an identity provider knows."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:

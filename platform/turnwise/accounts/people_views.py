@@ -68,9 +68,8 @@ def people(request: HttpRequest) -> HttpResponse:
 def people_page(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     """Render the list of users and invitations; `more` has the result of a form."""
     has_factor = second_factor.factor_expression()
-    everybody = User.objects.annotate(of_studies=Count("studies"), has_factor=has_factor).order_by(
-        "-is_active", "username"
-    )
+    counted = User.objects.annotate(of_studies=Count("studies"), has_factor=has_factor)
+    everybody = counted.order_by("-is_active", "username")
     invited = colleagues.open_invitations(timezone.now()).select_related("invited_by")
     context = {
         "page": Paginator(everybody, PER_PAGE).get_page(request.GET.get("page")),

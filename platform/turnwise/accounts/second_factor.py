@@ -30,7 +30,7 @@ def is_required(user: User | AnonymousUser) -> bool:
     """True if this installation demands a second factor of this person."""
     if not user.is_authenticated or settings.SECOND_FACTOR == "optional":
         return False
-    return settings.SECOND_FACTOR == "everybody" or user.is_superuser
+    return bool(settings.SECOND_FACTOR == "everybody" or user.is_superuser)
 
 
 def has_factor(user: User) -> bool:

@@ -63,7 +63,9 @@ class SignIn(LoginView):
         """Sign in, or ask for the second factor first."""
         user = form.get_user()
         signing_in = Login(user=user, redirect_url=self.get_success_url())
-        response = perform_password_login(self.request, {"username": user.get_username()}, signing_in)
+        response: HttpResponse = perform_password_login(
+            self.request, {"username": user.get_username()}, signing_in
+        )
         credentials.remember_device(response, user.get_username())
         return response
 

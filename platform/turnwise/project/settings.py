@@ -77,8 +77,8 @@ if not SECRET_KEY and (VAR / "secret_key").exists():
 SECRET_KEYS = tuple(filter(None, map(str.strip, os.environ.get("TURNWISE_SECRET_KEYS", "").split(","))))
 if any(len(key) < 32 for key in SECRET_KEYS):
     raise SystemExit(
-        "A key in TURNWISE_SECRET_KEYS is shorter than 32 characters and could be guessed. Make a longer one, "
-        "such as with: openssl rand -hex 32"
+        "A key in TURNWISE_SECRET_KEYS is shorter than 32 characters and could be guessed. Make a longer "
+        "one, such as with: openssl rand -hex 32"
     )
 
 DEBUG = _flag("DEBUG", False)

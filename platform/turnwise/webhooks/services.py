@@ -104,7 +104,7 @@ def rotate_secret(webhook: Webhook) -> str:
     """Replace the secret; for a day, the old one signs as well. Returns the new one."""
     webhook.old_secret, webhook.secret, webhook.rotated_at = webhook.secret, new_secret(), timezone.now()
     webhook.save(update_fields=["old_secret", "secret", "rotated_at"])
-    return webhook.secret
+    return str(webhook.secret)
 
 
 def send_test(webhook: Webhook) -> Delivery:

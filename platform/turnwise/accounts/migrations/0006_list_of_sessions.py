@@ -8,18 +8,15 @@ UNKNOWN_ADDRESS = "0.0.0.0"
 
 def list_sessions(apps, schema_editor):
     """List the sessions of people who are signed in, so that "sign out everywhere else" ends them, too."""
-    Session, UserSession = (
-        apps.get_model("sessions", "Session"),
-        apps.get_model("usersessions", "UserSession"),
-    )
-    User = apps.get_model("accounts", "User")
-    known = set(User.objects.values_list("pk", flat=True))
-    for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
+    listed = apps.get_model("usersessions", "UserSession").objects
+    valid = apps.get_model("sessions", "Session").objects.filter(expire_date__gt=timezone.now())
+    known = set(apps.get_model("accounts", "User").objects.values_list("pk", flat=True))
+    for session in valid.iterator():
         data = SessionStore().decode(session.session_data)
         if BACKEND_SESSION_KEY in data and str(data.get(SESSION_KEY, "")).isdecimal():
             pk = int(data[SESSION_KEY])
             if pk in known:
-                UserSession.objects.get_or_create(
+                listed.get_or_create(
                     session_key=session.session_key,
                     defaults={"user_id": pk, "ip": UNKNOWN_ADDRESS, "user_agent": ""},
                 )

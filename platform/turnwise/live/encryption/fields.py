@@ -27,11 +27,11 @@ class EncryptedCharField(models.CharField):  # type: ignore[type-arg]  # of stri
         return encrypt(prepared) if isinstance(prepared, str) else prepared
 
 
-class SettingsField(models.JSONField):  # type: ignore[type-arg]  # of any JSON, as its base
+class SettingsField(models.JSONField):
     """JSON in which the texts under `SECRET_NAMES` are encrypted, at any depth."""
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        return opened(super().from_db_value(value, expression, connection))  # type: ignore[misc]  # untyped
+        return opened(super().from_db_value(value, expression, connection))
 
     def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
         sealed_value = sealed(value) if isinstance(value, dict) else value
