@@ -32,6 +32,8 @@ LEFT_OUT = frozenset(
     }
 )
 # Django's own views: only a redirect shows success, as an invalid form is answered with 200.
+# The browser comes back from the identity provider.
+DONE_BY_READING = frozenset({"openid_connect_callback"})
 DONE_ONCE_IT_LEADS_ON = frozenset(
     {
         "accounts:password",
@@ -48,6 +50,7 @@ DONE_ONCE_IT_LEADS_ON = frozenset(
         "mfa_login_webauthn",
         "socialaccount_connections",
         "usersessions_list",
+        "openid_connect_callback",
     }
 )
 
@@ -57,7 +60,8 @@ class AuditLogMiddleware(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         match = request.resolver_match
-        if request.method in READING or response.status_code >= 400 or match is None:
+        is_read = request.method in READING and (match is None or match.view_name not in DONE_BY_READING)
+        if is_read or response.status_code >= 400 or match is None:
             return response
         if getattr(request, "changes_nothing", False):
             return response

@@ -35,7 +35,7 @@ def is_required(user: User | AnonymousUser) -> bool:
 
 def has_factor(user: User) -> bool:
     """True if the person has an authenticator app or a passkey."""
-    return Authenticator.objects.filter(user=user, type__in=FACTORS).exists()
+    return bool(Authenticator.objects.filter(user=user, type__in=FACTORS).exists())
 
 
 def factor_expression() -> Exists:
