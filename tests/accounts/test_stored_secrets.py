@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.db import connection
 from pytest_django.fixtures import Settings
 
-from chatbots import registry
+from chatbots.base import BotConfiguration
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotRevision
 from turnwise.bots.services import register_bot
@@ -28,9 +28,9 @@ def raw(sql: str) -> str:
 
 @pytest.mark.django_db
 def test_a_dump_holds_no_key_of_a_bot_and_no_secret_of_a_webhook(rex: User) -> None:
-    configuration = {"url": "https://example.org/v1", "model": "m", "api_key": KEY}
+    configuration = {"base_url": "https://example.org/v1", "model": "m", "api_key": KEY}
     bot = register_bot(
-        name="paid", title="Paid", adapter="openai_chat", configuration=configuration, owner=rex
+        name="paid", title="Paid", adapter="openai-chat", configuration=configuration, owner=rex
     )
     hook = webhooks.create(
         rex, address="https://lab.example.org/", events=["study.filled"], study=None, site="http://t"
@@ -93,8 +93,13 @@ def test_secrets_at_any_depth_are_sealed_and_nothing_else() -> None:
 def test_no_bot_declares_a_secret_under_another_name() -> None:
     declared = {
         name
-        for adapter in registry.names()
-        for name, field in registry.get(adapter).configuration.model_fields.items()
+        for model in subclasses(BotConfiguration)
+        for name, field in model.model_fields.items()
         if "SecretStr" in str(field.annotation)
     }
+    assert "api_key" in declared
     assert declared <= SECRET_NAMES
+
+
+def subclasses(model: type[BotConfiguration]) -> set[type[BotConfiguration]]:
+    return {each for child in model.__subclasses__() for each in (child, *subclasses(child))}

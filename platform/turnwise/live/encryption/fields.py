@@ -10,7 +10,7 @@ from django.db import models
 from turnwise.live.encryption.ciphers import decrypt, encrypt
 
 SECRET_NAMES = frozenset({"api_key", "key", "token", "secret", "password"})
-"""Names of settings whose texts are secrets. A bot declares no other (tests/accounts/test_stored_secrets.py)."""
+"""Names of settings whose texts are secrets; tests/accounts/test_stored_secrets.py finds others."""
 
 
 class EncryptedCharField(models.CharField):  # type: ignore[type-arg]  # of strings, as its base
