@@ -81,6 +81,39 @@ RULES = {
     "accounts:sign_out": PUBLIC,
     "accounts": SIGNED_IN,
     "accounts:join": PUBLIC,  # to whoever has a link
+    "account_login": PUBLIC,
+    "account_logout": PUBLIC,
+    "account_inactive": PUBLIC,
+    "account_change_password": SIGNED_IN,
+    "account_reauthenticate": SIGNED_IN,
+    "account_email": SIGNED_IN,
+    "account_email_verification_sent": PUBLIC,
+    "account_confirm_email": PUBLIC,  # to whoever has a link
+    "account_reset_password": PUBLIC,
+    "account_reset_password_done": PUBLIC,
+    "account_reset_password_from_key": PUBLIC,  # to whoever has a link
+    "account_reset_password_from_key_done": PUBLIC,
+    "mfa_authenticate": PUBLIC,  # after the password
+    "mfa_login_webauthn": PUBLIC,  # in its place
+    "mfa_index": SIGNED_IN,
+    "mfa_reauthenticate": SIGNED_IN,
+    "mfa_activate_totp": SIGNED_IN,
+    "mfa_deactivate_totp": SIGNED_IN,
+    "mfa_view_recovery_codes": SIGNED_IN,
+    "mfa_generate_recovery_codes": SIGNED_IN,
+    "mfa_download_recovery_codes": SIGNED_IN,
+    "mfa_list_webauthn": SIGNED_IN,
+    "mfa_add_webauthn": SIGNED_IN,
+    "mfa_reauthenticate_webauthn": SIGNED_IN,
+    "mfa_remove_webauthn": SIGNED_IN,  # one's own: tests/accounts/test_second_factor.py
+    "mfa_edit_webauthn": SIGNED_IN,
+    "usersessions_list": SIGNED_IN,
+    "socialaccount_connections": SIGNED_IN,
+    "socialaccount_signup": PUBLIC,  # nobody is known there: tests/accounts/test_single_sign_on.py
+    "socialaccount_login_cancelled": PUBLIC,
+    "socialaccount_login_error": PUBLIC,
+    "openid_connect_login": PUBLIC,
+    "openid_connect_callback": PUBLIC,
     "accounts:people": ADMIN,
     "accounts:invite": ADMIN,
     "accounts:take_back_invitation": ADMIN,
@@ -197,6 +230,8 @@ RULES = {
     "languages:upload": OWNER,  # or their translators
     "webhooks": OWNER,
     "webhooks:webhooks": SIGNED_IN,
+    "webhooks:mail_choice": SIGNED_IN,
+    "webhooks:end_mails": PUBLIC,  # by a signed link
     "monitoring": OWNER,
     "exports": OWNER,
     "comparisons": SIGNED_IN,
@@ -354,6 +389,10 @@ def things(
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
         "accounts:change_person": {"pk": rex.pk},
         "accounts:join": {"secret": colleagues.invite("Nina", is_admin=False, by=ada)},
+        "account_confirm_email": {"key": "none"},
+        "account_reset_password_from_key": {"uidb36": "1", "key": "none"},
+        "openid_connect_login": {"provider_id": "sso"},
+        "openid_connect_callback": {"provider_id": "sso"},
         "manual:picture": {"name": "chat.png"},
         "manual": {"name": "pairs"},
         "bots:new": {"adapter": "scripted"},
@@ -385,6 +424,7 @@ def things(
         "trash": {"pk": gone.pk},
         "languages": {"pk": language.pk, "ending": "csv"},
         "webhooks": {"pk": delivery.webhook_id, "delivery": delivery.pk},
+        "webhooks:end_mails": {"token": "none"},
         "api-1:undo_deletion": {"pk": gone.pk},
         # Without bots: greeting one takes the test's connection along.
         "api-1:greet_bots": {"code": queue.code},

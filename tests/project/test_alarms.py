@@ -49,7 +49,8 @@ def receivers(settings: Settings) -> Iterator[None]:
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
     settings.ALARM_WEBHOOK = f"http://127.0.0.1:{servers[0].server_address[1]}/x"
-    settings.SMTP_URL = f"smtp://127.0.0.1:{servers[1].server_address[1]}"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = servers[1].server_address[:2]
     settings.ALARM_MAIL, settings.ALARM_FROM = "ada@example.org", "turnwise@example.org"
     yield
     for server in servers:

@@ -26,10 +26,33 @@ LEFT_OUT = frozenset(
         "studies:opening",
         "questions:preview",
         "conversation:preview_upload",
+        "account_reauthenticate",
+        "mfa_reauthenticate",
+        "mfa_reauthenticate_webauthn",
     }
 )
 # Django's own views: only a redirect shows success, as an invalid form is answered with 200.
-DONE_ONCE_IT_LEADS_ON = frozenset({"accounts:password", "accounts:sign_in"})
+# The browser comes back from the identity provider.
+DONE_BY_READING = frozenset({"openid_connect_callback"})
+DONE_ONCE_IT_LEADS_ON = frozenset(
+    {
+        "accounts:password",
+        "accounts:sign_in",
+        "account_reset_password_from_key",
+        "account_email",
+        "mfa_authenticate",
+        "mfa_activate_totp",
+        "mfa_deactivate_totp",
+        "mfa_generate_recovery_codes",
+        "mfa_add_webauthn",
+        "mfa_edit_webauthn",
+        "mfa_remove_webauthn",
+        "mfa_login_webauthn",
+        "socialaccount_connections",
+        "usersessions_list",
+        "openid_connect_callback",
+    }
+)
 
 
 class AuditLogMiddleware(MiddlewareMixin):
@@ -37,7 +60,8 @@ class AuditLogMiddleware(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         match = request.resolver_match
-        if request.method in READING or response.status_code >= 400 or match is None:
+        is_read = request.method in READING and (match is None or match.view_name not in DONE_BY_READING)
+        if is_read or response.status_code >= 400 or match is None:
             return response
         if getattr(request, "changes_nothing", False):
             return response

@@ -11,7 +11,9 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from turnwise.accounts.mail import checked_address, confirm_address, mailbox_of, send
 from turnwise.accounts.models import Colleague, User
+from turnwise.accounts.second_factor import remove_factors
 
 FIRST_ADMIN = "admin"
 
@@ -78,6 +80,18 @@ def new_password(person: User, *, by: User) -> str:
     return password
 
 
+def reset_second_factor(person: User, *, by: User) -> None:
+    """Remove the second factor of a person who lost it, and tell them by mail if they have an address.
+
+    Raises:
+        ValidationError: the user is the caller.
+    """
+    _refuse_oneself(person, by)
+    remove_factors(person)
+    text = _("%(by)s, an admin, has removed the second factor of your account %(name)s at your request.\n")
+    send(mailbox_of(person), _("Your second factor was removed"), text % {"by": by, "name": person})
+
+
 def set_active(person: User, *, active: bool, by: User) -> None:
     """Allow or deny a user's access, including their tokens, immediately. Their data stay.
 
@@ -113,13 +127,14 @@ class NotInvitedError(Exception):
     """The invitation link is invalid: used, revoked, expired or unknown."""
 
 
-def invite(whom: str, *, is_admin: bool, by: User, now: datetime | None = None) -> str:
+def invite(whom: str, *, is_admin: bool, by: User, email: str = "", now: datetime | None = None) -> str:
     """Create an invitation, and return the secret of its link, of which only a hash is stored.
 
     Args:
         whom: name in the list of invitations.
         is_admin: True for an admin, False for a researcher.
         by: admin who invites.
+        email: address to which the link will be mailed, which joining confirms; empty: none.
         now: time of the invitation.
 
     Raises:
@@ -135,6 +150,7 @@ def invite(whom: str, *, is_admin: bool, by: User, now: datetime | None = None) 
     secret = secrets.token_urlsafe(24)
     invitation = Colleague(
         whom=whom,
+        email=checked_address(email),
         is_admin=is_admin,
         digest=_digest(secret),
         invited_by=by,
@@ -185,6 +201,8 @@ def join(secret: str, person: User, *, now: datetime | None = None) -> User:
     person.save()
     invitation.ended_at, invitation.joined = now, person
     invitation.save(update_fields=["ended_at", "joined"])
+    if invitation.email:
+        confirm_address(person, invitation.email)
     return person
 
 

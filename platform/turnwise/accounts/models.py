@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from turnwise.accounts.audit_actions import describe_action
+from turnwise.live.encryption.fields import EncryptedBytesField
 
 
 class User(AbstractUser):
@@ -89,7 +90,7 @@ class RepeatableRequest(models.Model):
     status = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text=_("HTTP status of the answer; empty until there is one.")
     )
-    body = models.BinaryField(null=True, blank=True)
+    body = EncryptedBytesField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:
@@ -105,6 +106,9 @@ class Colleague(models.Model):
     whom = models.CharField(max_length=80, help_text=_("What the list of invitations calls them."))
     digest = models.CharField(
         max_length=64, unique=True, editable=False, help_text=_("SHA-256 of the secret.")
+    )
+    email = models.EmailField(
+        blank=True, default="", db_default="", help_text=_("To which the link was mailed; empty: nowhere.")
     )
     is_admin = models.BooleanField(default=False)
     invited_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")

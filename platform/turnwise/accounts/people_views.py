@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
@@ -19,7 +20,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from turnwise.accounts import audit_log, colleagues
+from turnwise.accounts import audit_log, colleagues, mail, second_factor
 from turnwise.accounts import colleagues as services
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
@@ -66,12 +67,15 @@ def people(request: HttpRequest) -> HttpResponse:
 
 def people_page(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     """Render the list of users and invitations; `more` has the result of a form."""
-    everybody = User.objects.annotate(of_studies=Count("studies")).order_by("-is_active", "username")
+    has_factor = second_factor.factor_expression()
+    counted = User.objects.annotate(of_studies=Count("studies"), has_factor=has_factor)
+    everybody = counted.order_by("-is_active", "username")
     invited = colleagues.open_invitations(timezone.now()).select_related("invited_by")
     context = {
         "page": Paginator(everybody, PER_PAGE).get_page(request.GET.get("page")),
         "invited": invited[: colleagues.MOST_SHOWN],
         "days": colleagues.INVITATION_LIFETIME.days,
+        "has_mail": bool(settings.MAIL_FROM),
     }
     return render(request, "accounts/people.html", context | more, status=status)
 
@@ -90,6 +94,13 @@ def change_person(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
             services.set_admin(person, admin=what == "make_admin", by=by)
         elif what == "password":
             return people_page(request, made=(person, services.new_password(person, by=by)))
+        elif what == "second_factor":
+            services.reset_second_factor(person, by=by)
+            messages.success(
+                request,
+                _("The second factor of %(name)s is removed. They sign in with their password alone.")
+                % {"name": person},
+            )
         else:
             messages.error(request, _("No changes were made: “%(what)s” is not known.") % {"what": what[:20]})
     except ValidationError as error:
@@ -124,13 +135,30 @@ def invite(request: AuthenticatedHttpRequest) -> HttpResponse:
     if too_often(request, "invite", rate="30/h", key="user"):
         return too_many(request)
     whom, is_admin = request.POST.get("whom", "")[:200], request.POST.get("role") == "admin"
+    email = request.POST.get("email", "")[:300].strip() if settings.MAIL_FROM else ""
     try:
-        secret = colleagues.invite(whom, is_admin=is_admin, by=request.user)
+        secret = colleagues.invite(whom, is_admin=is_admin, by=request.user, email=email)
     except ValidationError as error:
-        context = {"not_invited": " ".join(error.messages), "whom": whom, "invited_as_admin": is_admin}
+        context = {
+            "not_invited": " ".join(error.messages),
+            "whom": whom,
+            "email": email,
+            "invited_as_admin": is_admin,
+        }
         return people_page(request, status=422, **context)
     link = request.build_absolute_uri(reverse("accounts:join", args=[secret]))
-    return people_page(request, link=link, whom_linked=whom)
+    mailed = bool(email) and _mail_invitation(request.user, whom, email, link)
+    return people_page(
+        request, link=link, whom_linked=whom, mailed_to=email if mailed else "", not_mailed_to=email
+    )
+
+
+def _mail_invitation(by: User, whom: str, email: str, link: str) -> bool:
+    text = _(
+        "Dear %(whom)s,\n\n%(by)s invites you to Turnwise, where chatbots are evaluated. This link lets in "
+        "one person, once, within %(days)d days. You choose your own name and password:\n\n%(link)s\n"
+    ) % {"whom": whom, "by": by, "days": colleagues.INVITATION_LIFETIME.days, "link": link}
+    return mail.send(email, _("Invitation to Turnwise"), text)
 
 
 @require_POST
@@ -156,7 +184,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         invitation = colleagues.invitation_of(secret)
         if request.method == "POST" and not request.user.is_authenticated and form.is_valid():
             person = colleagues.join(secret, form.save(commit=False))
-            login(request, person)
+            login(request, person, backend=settings.AUTHENTICATION_BACKENDS[0])
             messages.success(request, _("Welcome. You sign in with this name and password from now on."))
             return _private(redirect("workspace:home"))
     except colleagues.NotInvitedError:

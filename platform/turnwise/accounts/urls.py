@@ -4,12 +4,14 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from turnwise.accounts import people_views
+from turnwise.accounts.account_views import account
 from turnwise.accounts.views import ChangePassword, SignIn, take_back_token, tokens
 
 app_name = "accounts"
 urlpatterns = [
     path("sign-in/", SignIn.as_view(), name="sign_in"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
+    path("account/", account, name="account"),
     path("password/", ChangePassword.as_view(), name="password"),
     path("people/", people_views.people, name="people"),
     path("people/<int:pk>/", people_views.change_person, name="change_person"),

@@ -3,6 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import Login
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -24,6 +26,7 @@ from turnwise.accounts import credentials as api_tokens
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
 from turnwise.accounts.models import ApiToken, Scope
+from turnwise.accounts.sign_in_backends import user_with_mailbox
 
 # Attempts per name from all addresses together.
 ATTEMPTS = "100/m"
@@ -42,9 +45,28 @@ class SignIn(LoginView):
             return too_many(request)
         return super().post(request, *args, **kwargs)
 
+    def get_form(self, form_class: Any = None) -> AuthenticationForm:
+        form = super().get_form(form_class)
+        form.fields["username"].label = gettext_lazy("Username or e-mail address")
+        return form
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        sign_on = settings.OIDC_NAME if settings.OIDC_ISSUER else ""
+        more = {
+            "sign_on": sign_on,
+            "provider_id": settings.OIDC_PROVIDER_ID,
+            "has_mail": bool(settings.MAIL_FROM),
+        }
+        return super().get_context_data(**kwargs) | more
+
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        response = super().form_valid(form)
-        credentials.remember_device(response, form.get_user().get_username())
+        """Sign in, or ask for the second factor first."""
+        user = form.get_user()
+        signing_in = Login(user=user, redirect_url=self.get_success_url())
+        response: HttpResponse = perform_password_login(
+            self.request, {"username": user.get_username()}, signing_in
+        )
+        credentials.remember_device(response, user.get_username())
         return response
 
 
@@ -55,6 +77,8 @@ def _name_too_often(request: HttpRequest) -> bool:
     first attempts from an address are accepted even if the overall limit is exceeded.
     """
     written = request.POST.get("username", "")
+    if owner := user_with_mailbox(written):
+        written = owner.get_username()
     name = credentials.canonical(written)
     if device := credentials.device_of(request, written):
         return guessed_too_often(request, "sign-in-device", rate="10/m", key=lambda *_: f"{device} {name}")

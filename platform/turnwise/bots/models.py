@@ -7,6 +7,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from turnwise.live.encryption.fields import SettingsField
+
 # Adapter of outside systems, which only speak in imported or relayed conversations. It is not registered.
 OUTSIDE = "transcript"
 # The adapter of a bot in whose place a person of the team answers.
@@ -52,7 +54,7 @@ class Bot(models.Model):
         help_text=_("Who may answer in its place besides the owner and admins, if a person does."),
     )
     adapter = models.CharField(max_length=60, help_text=_("Name in the registry of chatbots/."))
-    configuration = models.JSONField(default=dict, blank=True)
+    configuration = SettingsField(default=dict, blank=True)
     active = models.BooleanField(
         default=True, help_text=_("Inactive bots are not loaded and get no new workers.")
     )
@@ -105,7 +107,7 @@ class BotRevision(models.Model):
 
     bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
-    configuration = models.JSONField(default=dict)
+    configuration = SettingsField(default=dict)
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )

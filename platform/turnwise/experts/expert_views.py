@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from turnwise.accounts import mail
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.crowd.models import Invitation
 from turnwise.crowd.panels.links import PARAMETER
@@ -31,11 +32,13 @@ class NewLink(NamedTuple):
         name: name of the expert.
         address: the link.
         letter: `mailto:` address of a letter with the link; empty without an e-mail address.
+        mailed_to: e-mail address to which it was mailed; empty if it was not.
     """
 
     name: str
     address: str
     letter: str
+    mailed_to: str
 
 
 def experts_study(request: HttpRequest, pk: int) -> Study:
@@ -143,7 +146,8 @@ def _new_link(request: HttpRequest, invitation: Invitation, secret: str) -> NewL
     }  # fmt: skip
     parts = urlencode({"subject": study.title, "body": text}, quote_via=quote)
     letter = f"mailto:{quote(invitation.email, safe='@')}?{parts}" if invitation.email else ""
-    return NewLink(invitation.name, address, letter)
+    mailed = mail.send(invitation.email, study.title, text)
+    return NewLink(invitation.name, address, letter, invitation.email if mailed else "")
 
 
 @require_POST

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
@@ -72,6 +73,13 @@ REDIS_URL = os.environ.get("REDIS_URL") or _embedded("REDIS_URL") or "redis://12
 SECRET_KEY = os.environ.get("SECRET_KEY", "")
 if not SECRET_KEY and (VAR / "secret_key").exists():
     SECRET_KEY = (VAR / "secret_key").read_text().strip()
+# They encrypt secrets in the database: the first encrypts, all decrypt.
+SECRET_KEYS = tuple(filter(None, map(str.strip, os.environ.get("TURNWISE_SECRET_KEYS", "").split(","))))
+if any(len(key) < 32 for key in SECRET_KEYS):
+    raise SystemExit(
+        "A key in TURNWISE_SECRET_KEYS is shorter than 32 characters and could be guessed. Make a longer "
+        "one, such as with: openssl rand -hex 32"
+    )
 
 DEBUG = _flag("DEBUG", False)
 ALLOWED_HOSTS = [
@@ -131,6 +139,12 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.usersessions",
     "channels",
 ]
 
@@ -146,7 +160,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "turnwise.accounts.credentials.FirstPasswordMiddleware",
+    "turnwise.accounts.second_factor.RequiredFactorMiddleware",
     "turnwise.project.rest.guard.ApiMiddleware",
     "turnwise.accounts.audit_log.AuditLogMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -194,12 +210,86 @@ CSRF_FAILURE_VIEW = "turnwise.project.middleware.stale_form"
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "workspace:home"
 LOGOUT_REDIRECT_URL = "accounts:sign_in"
+# The first one made the sessions of earlier versions, which stay valid.
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "turnwise.accounts.sign_in_backends.MailboxBackend",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "turnwise.accounts.credentials.DistinctCharactersValidator"},
 ]
+
+# --- mail --------------------------------------------------------------------------------------
+ALARM_MAIL = _mail_address("TURNWISE_ALARM_MAIL", os.environ.get("TURNWISE_ALARM_MAIL", ""))
+ALARM_FROM = _mail_address("TURNWISE_ALARM_FROM", os.environ.get("TURNWISE_ALARM_FROM", ""))
+SMTP_URL = os.environ.get("TURNWISE_SMTP_URL", "").strip()
+MAIL_FROM = _mail_address("TURNWISE_MAIL_FROM", os.environ.get("TURNWISE_MAIL_FROM", ""))
+if (ALARM_MAIL or MAIL_FROM) and not re.match(r"(smtp|smtps|smtp\+starttls)://[^/\s]+", SMTP_URL):
+    raise SystemExit(
+        f"{'TURNWISE_MAIL_FROM' if MAIL_FROM else 'TURNWISE_ALARM_MAIL'} needs TURNWISE_SMTP_URL, such as "
+        "smtp+starttls://user:password@host:587, with %40 for @ inside the password."
+    )
+_mail_server = urlsplit(SMTP_URL)
+EMAIL_HOST, EMAIL_PORT = _mail_server.hostname or "localhost", _mail_server.port or 0
+EMAIL_HOST_USER = unquote(_mail_server.username or "")
+EMAIL_HOST_PASSWORD = unquote(_mail_server.password or "")
+EMAIL_USE_SSL = _mail_server.scheme == "smtps"
+EMAIL_USE_TLS = _mail_server.scheme == "smtp+starttls"
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = MAIL_FROM
+
+# --- signing in --------------------------------------------------------------------------------
+SECOND_FACTOR = os.environ.get("TURNWISE_SECOND_FACTOR", "").strip() or "optional"
+if SECOND_FACTOR not in ("optional", "admins", "everybody"):
+    raise SystemExit(
+        f"TURNWISE_SECOND_FACTOR={SECOND_FACTOR!r} says not who needs a second factor. Set it to one of: "
+        "optional, admins, everybody."
+    )
+OIDC_ISSUER = os.environ.get("TURNWISE_OIDC_ISSUER", "").strip().rstrip("/")
+_oidc_client = os.environ.get("TURNWISE_OIDC_CLIENT_ID", "").strip()
+_oidc_secret = os.environ.get("TURNWISE_OIDC_CLIENT_SECRET", "").strip()
+OIDC_NAME = os.environ.get("TURNWISE_OIDC_NAME", "").strip()[:80] or "single sign-on"
+OIDC_NEW_PEOPLE = _flag("TURNWISE_OIDC_NEW_PEOPLE", False)
+if OIDC_ISSUER and not (re.match(r"https?://[^/\s]+", OIDC_ISSUER) and _oidc_client and _oidc_secret):
+    raise SystemExit(
+        "TURNWISE_OIDC_ISSUER needs an address such as https://login.example.org/realms/lab, and "
+        "TURNWISE_OIDC_CLIENT_ID and TURNWISE_OIDC_CLIENT_SECRET, which the identity provider gives you."
+    )
+OIDC_PROVIDER_ID = "sso"
+
+ACCOUNT_ADAPTER = "turnwise.accounts.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_EMAIL_VERIFICATION = "none"  # an address is confirmed before it counts, but nobody needs one
+ACCOUNT_EMAIL_NOTIFICATIONS = bool(MAIL_FROM)
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
+ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
+MFA_ADAPTER = "turnwise.accounts.adapters.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # an account has no address where no mail is sent
+MFA_TOTP_TOLERANCE = 1
+MFA_TOTP_ISSUER = os.environ.get("TURNWISE_NAME", "").strip()[:80] or "Turnwise"
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS  # browsers allow passkeys without TLS on localhost alone
+SOCIALACCOUNT_ADAPTER = "turnwise.accounts.adapters.SingleSignOnAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = True
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+SOCIALACCOUNT_PROVIDERS = {}
+if OIDC_ISSUER:
+    _app = {
+        "provider_id": OIDC_PROVIDER_ID,
+        "name": OIDC_NAME,
+        "client_id": _oidc_client,
+        "secret": _oidc_secret,
+        "settings": {"server_url": OIDC_ISSUER, "oauth_pkce_enabled": True},
+    }
+    SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [_app], "OAUTH_PKCE_ENABLED": True}}
 
 CACHES = {
     "default": {
@@ -275,14 +365,6 @@ if METRICS_TOKEN and len(METRICS_TOKEN) < 16:
 ALARM_WEBHOOK = os.environ.get("TURNWISE_ALARM_WEBHOOK", "").strip()
 if ALARM_WEBHOOK and not re.match(r"https?://[^/\s]+", ALARM_WEBHOOK):
     raise SystemExit("TURNWISE_ALARM_WEBHOOK is no address. Write it as https://host/path, or unset it.")
-ALARM_MAIL = _mail_address("TURNWISE_ALARM_MAIL", os.environ.get("TURNWISE_ALARM_MAIL", ""))
-ALARM_FROM = _mail_address("TURNWISE_ALARM_FROM", os.environ.get("TURNWISE_ALARM_FROM", ""))
-SMTP_URL = os.environ.get("TURNWISE_SMTP_URL", "").strip()
-if ALARM_MAIL and not re.match(r"(smtp|smtps|smtp\+starttls)://[^/\s]+", SMTP_URL):
-    raise SystemExit(
-        "TURNWISE_ALARM_MAIL needs TURNWISE_SMTP_URL, such as smtp+starttls://user:password@host:587, "
-        "with %40 for @ inside the password."
-    )
 LOG_FORMAT = os.environ.get("TURNWISE_LOG_FORMAT", "").strip() or "line"
 if LOG_FORMAT not in ("line", "json"):
     raise SystemExit(f"TURNWISE_LOG_FORMAT={LOG_FORMAT!r} is not a format. Set it to one of: line, json.")

@@ -23,6 +23,7 @@ urlpatterns = [
     re_path(r"^api/[\s\S]*", nothing_there, name="api_elsewhere"),
     path("", include("turnwise.front_door.urls")),
     path("", include("turnwise.accounts.urls")),
+    path("", include("turnwise.accounts.allauth_urls")),
     path("", include("turnwise.manual.urls")),
     path("", include("turnwise.languages.urls")),
     path("", include("turnwise.bots.urls")),

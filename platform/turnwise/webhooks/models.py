@@ -1,4 +1,4 @@
-"""Tables of webhooks: addresses, deliveries, and conditions that were found to hold."""
+"""Tables of webhooks and mails: receivers, deliveries, and conditions that were found to hold."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from turnwise.live.encryption.fields import EncryptedCharField
 from turnwise.live.published_events import EventType
 from turnwise.webhooks.signing import new_secret
 
@@ -29,7 +30,7 @@ OLD_SECRET_SIGNS_FOR = timedelta(days=1)
 
 
 class Webhook(models.Model):
-    """An address to which the events of a person's studies and bots are sent."""
+    """A receiver of the events of a person's studies and bots: an address, or the person's own mailbox."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="webhooks")
     study = models.ForeignKey(
@@ -40,19 +41,28 @@ class Webhook(models.Model):
         related_name="+",
         help_text=_("Empty: all studies on which the owner works, and their bots."),
     )
-    address = models.CharField(max_length=LONGEST_ADDRESS)
+    address = models.CharField(max_length=LONGEST_ADDRESS, help_text=_("Empty if events are mailed."))
+    by_mail = models.BooleanField(
+        default=False, db_default=False,
+        help_text=_("Events are mailed to the owner's confirmed address instead."),
+    )  # fmt: skip
     events = ArrayField(models.CharField(max_length=30), help_text=_("Kinds of events that are sent."))
     active = models.BooleanField(default=True, help_text=_("Otherwise nothing is stored or sent."))
     site = models.CharField(
         max_length=200, help_text=_("Address of this installation, with which the links in events begin.")
     )
-    secret = models.CharField(max_length=80, default=new_secret, editable=False)
-    old_secret = models.CharField(max_length=80, blank=True, default="", editable=False)
+    secret = EncryptedCharField(max_length=80, default=new_secret, editable=False)
+    old_secret = EncryptedCharField(max_length=80, blank=True, default="", editable=False)
     rotated_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ("-pk",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=("owner",), condition=Q(by_mail=True), name="webhook_by_mail_once"
+            ),
+        )
 
     def __str__(self) -> str:
         return self.address

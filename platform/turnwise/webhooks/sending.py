@@ -6,6 +6,7 @@ lost, and a receiver may get the same `webhook-id` twice.
 
 import asyncio
 import random
+import smtplib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +20,7 @@ from django.utils.translation import gettext as _
 from chatbots.errors import ForbiddenAddressError
 from chatbots.services.client import BROKEN
 from chatbots.services.network import ConnectionPool
+from turnwise.webhooks.mails import NoMailboxError, send_mail
 from turnwise.webhooks.models import Delivery
 from turnwise.webhooks.signing import signed_headers
 
@@ -58,9 +60,13 @@ def send_due(*, now: datetime | None = None) -> int:
     """Send due deliveries; returns their number. Safe to call concurrently."""
     now = now or timezone.now()
     claimed = _claim(now)
-    if claimed:
-        for delivery, outcome in zip(claimed, asyncio.run(_send_all(claimed, now)), strict=True):
+    mails = [each for each in claimed if each.webhook.by_mail]
+    requests = [each for each in claimed if not each.webhook.by_mail]
+    if requests:
+        for delivery, outcome in zip(requests, asyncio.run(_send_all(requests, now)), strict=True):
             _record(delivery, outcome, now)
+    for delivery in mails:
+        _record(delivery, _mailed(delivery), now)
     return len(claimed)
 
 
@@ -90,6 +96,18 @@ def _record(delivery: Delivery, outcome: Outcome, now: datetime) -> None:
     due_at = now + pause * random.uniform(1.0, 1.1)
     mine = Delivery.objects.filter(pk=delivery.pk, due_at=delivery.due_at, state=Delivery.State.WAITING)
     mine.update(state=state, due_at=due_at, status=outcome.status, says=outcome.says)
+
+
+def _mailed(delivery: Delivery) -> Outcome:
+    """Mail one delivery; every failure becomes an outcome."""
+    try:
+        send_mail(delivery)
+    except NoMailboxError as error:
+        return Outcome(delivered=False, final=True, says=str(error))
+    except (OSError, smtplib.SMTPException) as error:
+        says = _("The mail server refused it, or cannot be reached: %(why)s") % {"why": error}
+        return Outcome(delivered=False, final=False, says=_storable(says))
+    return Outcome(delivered=True, final=False, says="")
 
 
 async def _send_all(deliveries: Sequence[Delivery], now: datetime) -> list[Outcome]:

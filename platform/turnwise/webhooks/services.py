@@ -22,7 +22,8 @@ MOST_WEBHOOKS = 20
 
 def webhooks_of(user: User) -> QuerySet[Webhook]:
     """Webhooks of a person; all for an admin."""
-    return visible_to(user, Webhook.objects.select_related("study", "owner"), owner="owner")
+    found = Webhook.objects.filter(by_mail=False).select_related("study", "owner")
+    return visible_to(user, found, owner="owner")
 
 
 def deliveries_of(webhook: Webhook) -> QuerySet[Delivery]:
@@ -45,7 +46,7 @@ def create(owner: User, *, address: str, events: Iterable[str], study: Study | N
         ValidationError: a value is refused, or there are too many webhooks; nothing was stored.
     """
     list(User.objects.select_for_update().filter(pk=owner.pk))  # two at once count one another
-    if owner.webhooks.count() >= MOST_WEBHOOKS:
+    if owner.webhooks.filter(by_mail=False).count() >= MOST_WEBHOOKS:
         raise ValidationError(
             _("You have %(most)d webhooks, and cannot have more. Delete one that you do not need.")
             % {"most": MOST_WEBHOOKS}
@@ -103,7 +104,7 @@ def rotate_secret(webhook: Webhook) -> str:
     """Replace the secret; for a day, the old one signs as well. Returns the new one."""
     webhook.old_secret, webhook.secret, webhook.rotated_at = webhook.secret, new_secret(), timezone.now()
     webhook.save(update_fields=["old_secret", "secret", "rotated_at"])
-    return webhook.secret
+    return str(webhook.secret)
 
 
 def send_test(webhook: Webhook) -> Delivery:

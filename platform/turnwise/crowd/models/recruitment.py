@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from turnwise.live.encryption.fields import EncryptedCharField
 from turnwise.studies.models import Study
 
 
@@ -49,7 +50,7 @@ class StudyPanel(models.Model):
     parameter = models.CharField(
         max_length=30, blank=True, help_text=_("Of the link, with the worker's id. Letters, digits, _ and -.")
     )
-    secret = models.CharField(
+    secret = EncryptedCharField(
         max_length=100,
         blank=True,
         help_text=_("Shared with the panel, which signs its links with it. Empty: links are not signed."),

@@ -11,11 +11,10 @@ import socket
 import threading
 import urllib.request
 from collections.abc import Mapping
-from email.message import EmailMessage
-from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.core.cache import cache
+from django.core.mail import EmailMessage
 from redis.exceptions import RedisError
 
 from turnwise.project import health
@@ -73,18 +72,7 @@ def _post(address: str, text: str) -> None:
 
 
 def _mail(to: str, text: str) -> None:
-    server = urlsplit(settings.SMTP_URL)
-    message = EmailMessage()
-    message["Subject"], message["To"] = text.partition(". ")[0], to
-    message["From"] = settings.ALARM_FROM or to
-    message.set_content(text)
-    kind = smtplib.SMTP_SSL if server.scheme == "smtps" else smtplib.SMTP
-    with kind(server.hostname or "localhost", server.port or 0, timeout=SENDING_SECONDS) as smtp:
-        if server.scheme == "smtp+starttls":
-            smtp.starttls()
-        if server.username:
-            smtp.login(unquote(server.username), unquote(server.password or ""))
-        smtp.send_message(message)
+    EmailMessage(text.partition(". ")[0], text, settings.ALARM_FROM or to, [to]).send()
 
 
 def is_first(sentence: str) -> bool:

@@ -1,0 +1,1 @@
+"""Encryption at rest of secrets that people type into forms."""
