@@ -26,19 +26,20 @@ class OrderBias:
         pairs: number of pairs with an answer in both orders.
         flips: share of pairs, in [0, 1], whose verdict is another one in the other order, with an interval
             over contexts or conversations; each draw of a pair counts alike.
-        first_place: mean of 1 for the side shown first, 1/2 for a tie and 0 for the other, over both orders
-            of each pair. A judge without preference for a place has 1/2, whatever it thinks of the systems.
+        for_first_shown: mean of 1 for the side shown first, 1/2 for a tie and 0 for the other, over both
+            orders of each pair. A judge without preference for a place has 1/2, whatever it thinks of the
+            systems.
     """
 
     question: str
     pairs: int
     flips: Estimate | Undefined
-    first_place: Estimate | Undefined
+    for_first_shown: Estimate | Undefined
 
     @property
     def prefers(self) -> str:
         """The place that the judge prefers beyond chance: "first", "second", or empty."""
-        found = self.first_place
+        found = self.for_first_shown
         if isinstance(found, Undefined) or isinstance(found.interval, Undefined):
             return ""
         if found.interval.low > 0.5:
@@ -147,12 +148,12 @@ def _bias(
     item = given.item[rows[0]][has_both]
     flips = (one != other)[has_both].astype(np.float64)
     # In the second order, the side shown first is the system whose name comes second.
-    places = (_share_of(question, one, FIRST) + _share_of(question, other, SECOND))[has_both] / 2
+    for_shown_first = (_share_of(question, one, FIRST) + _share_of(question, other, SECOND))[has_both] / 2
     return OrderBias(
         question.key,
         len(np.unique(item)),
         _mean_of_pairs(flips, item, judged.cluster, nouns),
-        _mean_of_pairs(places, item, judged.cluster, nouns),
+        _mean_of_pairs(for_shown_first, item, judged.cluster, nouns),
     )
 
 

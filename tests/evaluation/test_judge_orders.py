@@ -34,9 +34,9 @@ def test_both_orders_give_one_label_and_the_bias_is_that_of_a_hand_calculation()
     [bias] = order_biases(judged)
     assert bias.pairs == 3
     assert isinstance(bias.flips, Estimate)
-    assert isinstance(bias.first_place, Estimate)
+    assert isinstance(bias.for_first_shown, Estimate)
     assert bias.flips.value == pytest.approx(2 / 3)
-    assert bias.first_place.value == pytest.approx((1 / 2 + 1 + 3 / 4) / 3)
+    assert bias.for_first_shown.value == pytest.approx((1 / 2 + 1 + 3 / 4) / 3)
 
 
 def test_stored_sides_are_turned_to_the_order_of_the_names() -> None:

@@ -78,7 +78,7 @@ def test_a_judge_without_preference_for_a_place_never_changes_its_verdict(
 
     assert row.pairs == 12
     assert row.flips.startswith("0")
-    assert row.first_place.startswith("50")
+    assert row.for_first_shown.startswith("50")
     assert row.verdict == "No preference for a place is clear."
 
 
@@ -93,7 +93,7 @@ def test_a_judge_that_prefers_the_first_place_is_found_and_its_label_is_a_tie(
     card = card_of(run)
     [row] = card.orders
     assert row.flips.startswith("100")
-    assert row.first_place.startswith("100")
+    assert row.for_first_shown.startswith("100")
     assert row.verdict == "It prefers the side that it reads first."
     assert card.constant  # all pairs are ties
     assert "Influence of the order" in page(sign_in(rex), run.get_absolute_url())

@@ -81,7 +81,7 @@ class OrderRow:
     question: str
     pairs: int
     flips: str
-    first_place: str
+    for_first_shown: str
     verdict: str
 
 
@@ -152,7 +152,7 @@ def _order_row(found: OrderBias, wording: str) -> OrderRow:
         wording,
         found.pairs,
         _share(found.flips),
-        _share(found.first_place),
+        _share(found.for_first_shown),
         verdicts.get(found.prefers, _("No preference for a place is clear.")),
     )
 

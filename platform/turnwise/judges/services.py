@@ -35,7 +35,7 @@ STORED_CHARS = 4_000
 TO_JUDGE = Q(right_answers__isnull=True, removed_at=None)
 """Condition of items that a judge labels: no gold items, or items that were taken out of the queue."""
 
-Place = tuple[int, bool, int]
+LabelKey = tuple[int, bool, int]
 """Item, order of its sides and draw of a label."""
 
 _REFUSALS = (ReplyOutcome.REFUSED, ReplyOutcome.FILTERED)
@@ -53,7 +53,7 @@ class Missing:
     text: ItemText
 
     @property
-    def place(self) -> Place:
+    def label_key(self) -> LabelKey:
         """Key of the label within its run."""
         return self.item, self.is_swapped, self.draw
 
@@ -232,8 +232,8 @@ def _forget_failures(run: JudgeRun, rows: Sequence[MachineLabel]) -> None:
     failures = MachineLabel.objects.filter(
         run=run, outcome=Outcome.FAILED, item__in={row.item_id for row in rows}
     )
-    places = failures.values_list("pk", "item_id", "is_swapped", "draw")
-    found = [pk for pk, *place in places if tuple(place) in answered]
+    label_keys = failures.values_list("pk", "item_id", "is_swapped", "draw")
+    found = [pk for pk, *label_key in label_keys if tuple(label_key) in answered]
     if found:
         MachineLabel.objects.filter(pk__in=found).delete()
 
@@ -267,7 +267,7 @@ def _label(run: JudgeRun, missing: Missing, reply: Reply, now: datetime) -> Mach
 
 def _count_failure(run: JudgeRun, missing: Missing, trouble: Trouble, now: datetime) -> None:
     values = {"outcome": Outcome.FAILED, "why": trouble.detail[:2000] or trouble.kind, "at": now}
-    item, is_swapped, draw = missing.place
+    item, is_swapped, draw = missing.label_key
     label, is_new = MachineLabel.objects.get_or_create(
         run=run, item_id=item, is_swapped=is_swapped, draw=draw, defaults=values
     )
