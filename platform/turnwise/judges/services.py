@@ -166,7 +166,7 @@ SELECT i.id, i.key::text, o.is_swapped, d.n, judging_shown(i, o.is_swapped)
 
 def missing(run: JudgeRun, *, most: int) -> list[Missing]:
     """Answers still to be asked for, earlier failures last; empty if none will be tried any more."""
-    values = {
+    values: dict[str, Any] = {
         "run": run.pk,
         "study": run.study_id,
         "ask": run.ask_id,
@@ -178,7 +178,10 @@ def missing(run: JudgeRun, *, most: int) -> list[Missing]:
     with connection.cursor() as cursor:
         cursor.execute(_MISSING, values)
         rows = cursor.fetchall()
-    return [Missing(*which, text_of(json.loads(shown))) for *which, shown in rows]
+    return [
+        Missing(item, key, is_swapped, draw, text_of(json.loads(shown)))
+        for item, key, is_swapped, draw, shown in rows
+    ]
 
 
 def text_of(shown: dict[str, Any]) -> ItemText:
