@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from evaluation.questions import Kind, Level, Question, QuestionSet, Score, score_values
-from evaluation.statistics.labels import AnyArray, FloatArray, IntArray
+from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,11 +18,14 @@ class PartyLabels:
         item: (n,) number of the labelled item.
         answers: by question key, (n,) answers as `coded_answers` gives them; NaN for no answer.
         rater: (n,) code from 0 up of the rater, or number of the draw.
+        swapped: (n,) of pairs, true where the system whose name comes first was shown second; answers about
+            sides are in the order of the names all the same. None for other items.
     """
 
     item: IntArray
     answers: Mapping[str, FloatArray]
     rater: IntArray
+    swapped: BoolArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,9 @@ class JudgedItems:
         system: (N,) name of each item's system.
         cluster: (N,) code from 0 up of its conversation or context.
         people: labels of people.
-        judge: labels of the judge, one row per draw.
+        judge: labels of the judge, one row per draw; of pairs, what it said in both orders
+            (`orders.settled`).
+        in_orders: of pairs, its labels in each order, one row per draw and order; None for other items.
     """
 
     questions: QuestionSet
@@ -42,6 +47,7 @@ class JudgedItems:
     cluster: IntArray
     people: PartyLabels
     judge: PartyLabels
+    in_orders: PartyLabels | None = None
 
     def __len__(self) -> int:
         return len(self.system)

@@ -39,6 +39,8 @@ class JudgeLabels:
         items: the items with the labels of both; of people, those that count in the primary analysis.
         noun: noun for what items share: "context" or "conversation".
         outcomes: number of the judge's labels by outcome.
+        seen: number of items about which the judge was shown people's answers; `items` lacks its labels of
+            these.
     """
 
     ask: int
@@ -48,6 +50,7 @@ class JudgeLabels:
     items: JudgedItems
     noun: str
     outcomes: Mapping[str, int] = field(default_factory=dict)
+    seen: int = 0
 
 
 def assisted_figures(judges: Sequence[JudgeLabels], *, level: float = LEVEL) -> list[dict[str, Any]]:
@@ -59,8 +62,9 @@ def assisted_figures(judges: Sequence[JudgeLabels], *, level: float = LEVEL) -> 
 
     Returns:
         For each judge `ask`, `title`, `judge`, `fingerprint`, `outcomes`, `items`, `people_items`,
-        `judge_items`, `level` and `scores`; for each score `key`, `title`, `is_percent` and `rows`, one for
-        each system and each difference of two systems. A row has `first`, `second` (None for a system
+        `judge_items`, `seen` (if there are any), `level` and `scores`; for each score `key`, `title`,
+        `is_percent` and `rows`, one for each system and each difference of two systems. A row has `first`,
+        `second` (None for a system
         alone), `people` and `assisted` (`value`, and `low` and `high` or `undefined`; None if there is no
         estimate), `items`, `as_if` (number of items that people alone would have needed), `worth`,
         `words` about the judge, and `rests_on`, what the interval generalises to.
@@ -80,6 +84,8 @@ def _of_judge(given: JudgeLabels, level: float) -> dict[str, Any]:
         "items": len(judged),
         "people_items": len(np.unique(judged.people.item)),
         "judge_items": len(np.unique(judged.judge.item)),
+        # Absent without any, as in the results of earlier versions.
+        **({"seen": given.seen} if given.seen else {}),
         "level": level,
         "scores": [
             _of_score(judged, each, nouns, level) for each in together(judged, nouns=nouns, level=level)

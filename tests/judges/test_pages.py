@@ -219,7 +219,11 @@ def test_a_run_is_not_found_under_another_study(
     assert sign_in(rex).get(f"/studies/{other.pk}/judges/{run.pk}/").status_code == 404
 
 
-def test_pairs_have_no_machine_judge(make_pairs: Callable[..., Study], rex: User, sign_in: SignIn) -> None:
-    shown = page(sign_in(rex), f"/studies/{make_pairs().pk}/judges/")
+def test_pairs_are_offered_with_both_sides_in_the_prompt(
+    make_pairs: Callable[..., Study], rex: User, sign_in: SignIn
+) -> None:
+    shown = page(sign_in(rex), f"/studies/{make_pairs(1).pk}/judges/")
 
-    assert "A machine cannot judge the items of this study." in shown
+    assert "Start judging" in shown
+    assert "Alpha answers c1." in shown
+    assert "Beta answers c1." in shown

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from evaluation.machine_judges.template import example_items
 from tests.asking import ANSWERS
 from tests.chatbots.local_service import Sent
 from tests.conftest import MakeMeeting, MakePairs, MakeStudy
@@ -20,10 +21,15 @@ from tests.planted import computed, talked
 from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
+from turnwise.contexts.files import ContextRow
+from turnwise.contexts.models import ContextSet
+from turnwise.contexts.services import import_version, save_set
 from turnwise.dialogues.models import Turn
 from turnwise.dialogues.services import SeatOccupant, create_dialogue
 from turnwise.judges import queries, services
-from turnwise.judges.models import Judge, JudgeRun, MachineLabel
+from turnwise.judges.judge_card import card_of
+from turnwise.judges.judged_labels import judged_items
+from turnwise.judges.models import JudgeRun, MachineLabel
 from turnwise.judges.services import STORED_CHARS
 from turnwise.judges.tasks import judge_slice
 from turnwise.judging.items import subjects
@@ -31,6 +37,8 @@ from turnwise.judging.models import Item
 from turnwise.labels.models import Label
 from turnwise.live.jobs import JUDGES, exclusive_lock
 from turnwise.privacy.withdrawal import withdraw
+from turnwise.questions.question_sets import question_set
+from turnwise.responses.services import store_file
 from turnwise.studies.models import Study
 
 # The bot and the run's steps use connections of their own, which see only what is committed.
@@ -97,10 +105,7 @@ def test_the_service_gets_the_words_of_the_set_and_the_item_alone(
     assert "Does it make sense?" in content
     assert len({request.json.get("seed") for request in asked}) == 2
     [_ask] = queries.judgeable_asks(study)
-    judge_row = Judge.objects.get()
-    assert queries.prompt_preview(_ask, judge_row.instructions) in {
-        request.json["messages"][-1]["content"] for request in asked
-    }
+    assert queries.prompt_preview(_ask) in {request.json["messages"][-1]["content"] for request in asked}
 
 
 BAD: list[tuple[Any, str]] = [
@@ -221,9 +226,8 @@ def test_what_cannot_be_judged_is_refused_in_words(
     make_items: MakeStudyOfTwo, make_judge: MakeJudge, make_pairs: MakePairs, make_queue: Any, rex: User
 ) -> None:
     bot, study = make_judge(), make_items(1)
-    pairs = make_pairs()
-    with pytest.raises(ValidationError, match="pairs"):
-        started(pairs, bot)
+    with pytest.raises(ValidationError, match="no items"):
+        started(make_pairs(), bot)
     with pytest.raises(ValidationError, match="no items"):
         started(make_queue(), bot)
     with pytest.raises(ValidationError, match="choose 1 to 9"):
@@ -325,3 +329,25 @@ def test_what_a_machine_wrote_about_a_shared_conversation_goes_with_a_withdrawal
 
     label = run.labels.get(item=item)
     assert (label.outcome, label.text, label.why) == ("outside", "", "")
+
+
+def test_an_item_that_is_a_worked_example_is_labelled_and_left_out_of_comparisons(
+    make_items: MakeStudyOfTwo, make_judge: MakeJudge
+) -> None:
+    study = make_items(2)
+    [example, *_others] = example_items(question_set("ssa"))
+    contexts = save_set(ContextSet(name="worked", title="Worked", licence="CC0-1.0", owner=study.owner))
+    row = ContextRow(1, "worked-1", tuple(example.before), "", "en", False, "")
+    version = import_version(contexts, [row], origin="the worked example")
+    [context] = version.contexts.all()
+    answers = {(context.pk, 1): f" {example.text} ".upper()}
+    subjects.add_responses(study, store_file(version, answers, system="Gamma", owner=study.owner))
+    [item] = Item.objects.filter(response__context=context)
+
+    run = finished(study, make_judge())
+
+    assert list(run.labels.filter(has_seen=True).values_list("item", flat=True)) == [item.pk]
+    judged = judged_items(run)
+    assert len(judged) == 5
+    assert len(judged.judge.item) == 4
+    assert card_of(run).seen == 1

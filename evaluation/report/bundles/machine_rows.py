@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from evaluation.machine_judges.judged import JudgedItems, PartyLabels
+from evaluation.machine_judges.orders import in_order_of_names, settled
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import coded_columns
 from evaluation.report.assisted import JudgeLabels
 from evaluation.report.bundles.judging_rows import noun_of
+from evaluation.report.studies.pairs import name_of
 
 Row = Mapping[str, Any]
 ANSWERED = "answered"
@@ -30,46 +32,79 @@ def judge_labels(
     Args:
         ask: number of the ask.
         questions: its question set.
-        items: its rows of the table `items`.
-        judgments: its rows of the table `judgments`.
+        items: its rows of the table `items`, or of `pairs`.
+        judgments: its rows of the table `judgments`, or of `pair_judgments`.
         machine: its rows of the table `machine_labels`; answers by question key.
         excluded: pseudonyms of the workers who do not count in the primary analysis.
 
     Raises:
         ValueError: a label of an unknown item; names it.
     """
-    number = {row["item"]: n for n, row in enumerate(items)}
     counted = [row for row in judgments if row["rater"] not in excluded and (row.get("occasion") or 1) == 1]
     raters = np.array([row["rater"] for row in counted], dtype=object)
-    people = _labels(questions, counted, number, np.unique(raters, return_inverse=True)[1])
-    clusters = np.array([row["context"] for row in items], dtype=np.int64)
+    compared = _Compared(questions, items)
+    people = compared.labels(counted, np.unique(raters, return_inverse=True)[1])
     for _run, of_run in groupby(machine, lambda row: row["run"]):
         rows = list(of_run)
-        answered = [row for row in rows if row["judgment"] == ANSWERED]
-        draws = np.array([row["draw"] for row in answered], dtype=np.int64)
-        judged = JudgedItems(
-            questions,
-            np.array([row["system"] for row in items], dtype=object),
-            np.unique(clusters, return_inverse=True)[1],
-            people,
-            _labels(questions, answered, number, draws),
-        )
+        used = [row for row in rows if row["judgment"] == ANSWERED and not row.get("has_seen")]
+        draws = np.array([row["draw"] for row in used], dtype=np.int64)
         yield JudgeLabels(
             ask,
             questions.title,
             rows[0]["judge"],
             rows[0]["judge_fingerprint"],
-            judged,
-            noun_of(any(row.get("context_turns") is not None for row in items)),
+            compared.judged(people, compared.labels(used, draws)),
+            compared.noun,
             dict(sorted(Counter(row["judgment"] for row in rows).items())),
+            len({row["item"] for row in rows if row.get("has_seen")}),
         )
 
 
-def _labels(
-    questions: QuestionSet, rows: Sequence[Row], number: Mapping[str, int], rater: Any
-) -> PartyLabels:
-    for row in rows:
-        if row["item"] not in number:
-            raise ValueError(f"a label of item {row['item']}, which data/items.jsonl does not have.")
-    item = np.array([number[row["item"]] for row in rows], dtype=np.int64)
-    return PartyLabels(item, coded_columns(questions, rows), rater)
+class _Compared:
+    """Items of one ask, as the labels of both parties name them."""
+
+    def __init__(self, questions: QuestionSet, items: Sequence[Row]) -> None:
+        self._questions, self._items = questions, items
+        self._number = {row["item"]: n for n, row in enumerate(items)}
+        self._is_of_pairs = any("first_system" in row for row in items)
+
+    @property
+    def noun(self) -> str:
+        """Noun for what items share."""
+        if self._is_of_pairs:
+            return noun_of(any(row["said_before"] != "[]" for row in self._items))
+        return noun_of(any(row.get("context_turns") is not None for row in self._items))
+
+    def labels(self, rows: Sequence[Row], rater: Any) -> PartyLabels:
+        """Labels as columns; of pairs in the order of the systems' names."""
+        for row in rows:
+            if row["item"] not in self._number:
+                raise ValueError(f"a label of item {row['item']}, which data/items.jsonl does not have.")
+        item = np.array([self._number[row["item"]] for row in rows], dtype=np.int64)
+        given = PartyLabels(
+            item,
+            coded_columns(self._questions, rows),
+            rater,
+            np.array([bool(row.get("sides_swapped")) for row in rows], dtype=np.bool_),
+        )
+        if not self._is_of_pairs:
+            return given
+        reverse = [row["first_system"] > row["second_system"] for row in self._items]
+        return in_order_of_names(self._questions, given, np.array(reverse, dtype=np.bool_))
+
+    def judged(self, people: PartyLabels, judge: PartyLabels) -> JudgedItems:
+        """The items with labels of both."""
+        clusters = np.array([row["context"] for row in self._items], dtype=np.int64)
+        return JudgedItems(
+            self._questions,
+            np.array([self._system(row) for row in self._items], dtype=object),
+            np.unique(clusters, return_inverse=True)[1],
+            people,
+            settled(self._questions, judge) if self._is_of_pairs else judge,
+            judge if self._is_of_pairs else None,
+        )
+
+    def _system(self, row: Row) -> str:
+        if self._is_of_pairs:
+            return name_of(row["first_system"], row["second_system"])
+        return str(row["system"])

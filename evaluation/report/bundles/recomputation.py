@@ -249,10 +249,11 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
     if _labels_of(bundle) == "labels":
         return study_result(read_study_data(bundle, about))
     if _labels_of(bundle) == "pair_judgments":
-        return pair_result(list(_compared(bundle, about)), plan=plan_of(bundle, about))
+        result = pair_result(list(_compared(bundle, about)), plan=plan_of(bundle, about))
+        return result | _assisted(bundle, about, PAIRS, pair_judgments_table)
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
     result = judging_result(list(_judged(bundle, about)), plan=plan_of(bundle, about), manners=manners)
-    return result | _assisted(bundle, about)
+    return result | _assisted(bundle, about, ITEMS, judgments_table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +302,7 @@ def _decisions(bundle: BundleFiles, about: Row, of: _AskRows) -> list[Row]:
     return with_question_keys(of_ask, answered_in(sets)[of.questions.key])
 
 
-def _assisted(bundle: BundleFiles, about: Row) -> dict[str, Any]:
+def _assisted(bundle: BundleFiles, about: Row, of_items: Table, judgments: TableOf) -> dict[str, Any]:
     """Figures of people assisted by machine judges; none for studies without a judge and older bundles."""
     sets = [questions_of(bundle, ask["question_set"]) for ask in about["asks"]]
     table = machine_labels_table(sets)
@@ -310,7 +311,7 @@ def _assisted(bundle: BundleFiles, about: Row) -> dict[str, Any]:
     plan, named, rows = plan_of(bundle, about), answered_in(sets), list(bundle.rows(table))
     excluded = plan.excluded if plan.primary is not Analysis.ALL else {}
     judges: list[JudgeLabels] = []
-    for of in _ask_rows(bundle, about, ITEMS, judgments_table):
+    for of in _ask_rows(bundle, about, of_items, judgments):
         of_ask = [row for row in rows if row["ask"] == of.ask["number"]]
         machine = with_question_keys(of_ask, named[of.questions.key])
         judges += judge_labels(of.ask["number"], of.questions, of.items, of.given, machine, excluded)

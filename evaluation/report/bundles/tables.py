@@ -105,6 +105,7 @@ LATER_COLUMNS = {
     "pairs": frozenset(
         (*(column.name for column in _OF_RESPONSES), *(f"{side}_dialogue" for side in _SIDES))
     ),
+    "machine_labels": frozenset(("sides_swapped", "has_seen")),
 }
 """By table, columns that older bundles lack."""
 PAIRS = Table(
@@ -228,6 +229,11 @@ _OF_JUDGE = (
     Column("judge_fingerprint", Kind.TEXT, "SHA-256 of its question set, instructions and number of answers"),
     Column("bot_version", Kind.TEXT, "fingerprint of the bot version that judged"),
     ITEM,
+    Column(
+        "sides_swapped",
+        Kind.BOOLEAN,
+        "`true` if the judge saw the second side of a pair first; answers about sides are as they were shown",
+    ),
     Column("draw", Kind.INTEGER, "which of its answers about the item, from 1"),
     Column(
         "judgment",
@@ -238,6 +244,12 @@ _OF_JUDGE = (
     Column("labelled_at", Kind.TIME, "when it was stored, UTC"),
     Column("ask", Kind.INTEGER, "number of the ask, as in study.json"),
     Column("question_set", Kind.TEXT, "key of the answered question set"),
+    Column(
+        "has_seen",
+        Kind.BOOLEAN,
+        "`true` if the prompt had the right answers about the item, as a worked example; such labels are not "
+        "compared with those of people",
+    ),
 )
 
 

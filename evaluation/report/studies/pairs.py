@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.machine_judges.orders import turned
 from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Evaluation, SideBySide
-from evaluation.questions import FIRST, SECOND, Question, QuestionSet, coded_answer, has_choice
+from evaluation.questions import FIRST, SECOND, Question, QuestionSet, has_choice
 from evaluation.rater_agreement.kappa import median_kappa, pairwise_kappas
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.report.answers import check_labels
@@ -27,7 +28,7 @@ from evaluation.report.studies.replies import Price, ReplyFacts, judged_reply_fi
 from evaluation.statistics.differences import Difference, differences, with_holm
 from evaluation.statistics.inference import Nouns, Sample
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded
+from evaluation.statistics.labels import AnyArray, BoolArray, IntArray, coded
 from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry
 from evaluation.texts.uninformative_contexts import NO_CONTEXTS, Contexts
 
@@ -196,7 +197,7 @@ def _in_order_of_names(questions: QuestionSet, data: JudgedPairs) -> _Sides:
     swapped = np.array([a > b for a, b in zip(judged.bot, other, strict=True)], dtype=np.bool_)
     names = [name_of(a, b) for a, b in zip(judged.bot, other, strict=True)]
     answers = {
-        question.key: _turned(question, judged.answers[question.key], swapped)
+        question.key: turned(question, judged.answers[question.key], swapped)
         if question.is_sided
         else judged.answers[question.key]
         for question in coded_questions(questions)
@@ -205,13 +206,6 @@ def _in_order_of_names(questions: QuestionSet, data: JudgedPairs) -> _Sides:
     first, second = np.where(swapped, other, judged.bot), np.where(swapped, judged.bot, other)
     words = None if data.words is None else np.where(swapped[:, None], data.words[:, ::-1], data.words)
     return _Sides(named, first, second, swapped, words).where(named.order)
-
-
-def _turned(question: Question, codes: FloatArray, swapped: BoolArray) -> FloatArray:
-    """(n,) answers about sides, swapped where the sides were shown in the other order."""
-    first, second = (coded_answer(question, side) for side in (FIRST, SECOND))
-    turned = np.where(codes == first, second, np.where(codes == second, first, codes))
-    return np.where(swapped, turned, codes).astype(np.float64)
 
 
 # --- one question ------------------------------------------------------------------------------------

@@ -181,8 +181,9 @@ SELECT s.key::text, s.is_swapped, crowd_pseudonym(l.rater_id, l.study_id), ask.n
     "questionnaires": descriptions.STATEMENT,
     "machine_labels": f"""
 WITH given AS (SELECT %s::bigint AS study)
-SELECT dense_rank() OVER (ORDER BY r.id), b.name, j.fingerprint, v.fingerprint, i.key::text, l.draw,
-       l.outcome, l.at, ask.number, j.question_set, coalesce(l.answers, '{{}}')::text
+SELECT dense_rank() OVER (ORDER BY r.id), b.name, j.fingerprint, v.fingerprint, i.key::text,
+       l.is_swapped, l.draw, l.outcome, l.at, ask.number, j.question_set, l.has_seen,
+       coalesce(l.answers, '{{}}')::text
   FROM judges_machinelabel AS l
   JOIN judges_judgerun AS r ON r.id = l.run_id
   JOIN judges_judge AS j ON j.id = r.judge_id
@@ -191,7 +192,7 @@ SELECT dense_rank() OVER (ORDER BY r.id), b.name, j.fingerprint, v.fingerprint, 
   JOIN ({items_of("(SELECT study FROM given)")}) AS i ON i.id = l.item_id
   LEFT JOIN bots_botversion AS v ON v.id = r.bot_version_id
  WHERE r.id IN ({REPORTED_RUNS.format(study="(SELECT study FROM given)")})
- ORDER BY r.id, l.item_id, l.draw
+ ORDER BY r.id, l.item_id, l.is_swapped, l.draw
 """,
     "adjudications": """
 SELECT i.key::text, d.number,

@@ -5,42 +5,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from django.db import connection
-from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from evaluation.assisted.estimates import AssistedEstimate
 from evaluation.files.writing import MINUS, figure, percent, signed, with_unit
 from evaluation.machine_judges.agreement import EVERY_SYSTEM, Agreement, agreements
 from evaluation.machine_judges.errors import ScoreErrors, score_errors
-from evaluation.machine_judges.judged import JudgedItems, PartyLabels
+from evaluation.machine_judges.judged import JudgedItems
+from evaluation.machine_judges.orders import OrderBias, order_biases
 from evaluation.machine_judges.together import Together, together
-from evaluation.questions import QuestionSet, Score, coded_answers
-from evaluation.report.assisted import JudgeLabels
-from evaluation.report.bundles.judging_rows import noun_of
-from evaluation.report.figures import coded_questions
+from evaluation.questions import FIRST, SECOND, Score
 from evaluation.statistics.differences import Difference, format_p
-from evaluation.statistics.inference import Nouns
+from evaluation.statistics.inference import Estimate, Nouns
 from evaluation.statistics.interval import Interval, Undefined
 from turnwise.judges.item_properties import agreement_by_property
-from turnwise.judges.models import JudgeRun, MachineLabel
-from turnwise.judging.models import Item
-from turnwise.judging.queries import counts_in_primary_analysis, items_of
-from turnwise.labels.queries import coded_columns
-from turnwise.questions.question_sets import question_set
-from turnwise.studies.models import Ask
-
-_ITEMS = f"SELECT i.id, i.system, i.cluster FROM ({items_of(ask='%s')}) AS i ORDER BY i.id"
-# Only labels of people, from their own table; each rater's first label of an item.
-_PEOPLE = f"""
-SELECT s.item_id, crowd_pseudonym(l.rater_id, l.study_id){{answers}}
-  FROM judging_slot AS s
-  JOIN judging_item AS i ON i.id = s.item_id
-  JOIN labels_label AS l ON l.id = s.label_id
- WHERE s.study_id = %s AND i.ask_id = %s AND NOT s.is_gold AND l.occasion = 1
-   AND i.right_answers IS NULL AND {counts_in_primary_analysis("s.study_id")}
- ORDER BY l.id
-"""
+from turnwise.judges.judged_labels import judged_items, noun_of_ask, seen_items
+from turnwise.judges.models import JudgeRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +75,17 @@ class ScoreTables:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderRow:
+    """Influence of the order of a pair's sides on the answers to one question, in words."""
+
+    question: str
+    pairs: int
+    flips: str
+    for_first_shown: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """Figures of a run beside those of people.
 
@@ -102,6 +93,8 @@ class Card:
         people_items: number of items that people judged.
         judge_items: number of items that the judge answered.
         constant: sentences about questions that the judge answers alike for every item.
+        seen: number of items left out because the prompt had their right answers.
+        orders: of pairs, how far the order of the sides decides.
     """
 
     people_items: int
@@ -110,15 +103,17 @@ class Card:
     by_property: list[AgreementTable] = field(default_factory=list)
     scores: list[ScoreTables] = field(default_factory=list)
     constant: list[str] = field(default_factory=list)
+    orders: list[OrderRow] = field(default_factory=list)
+    seen: int = 0
 
 
 def card_of(run: JudgeRun) -> Card:
     """Compute the card from the labels of now."""
     judged = judged_items(run)
-    nouns = Nouns(cluster=_noun(run.ask), rater="rater")
+    nouns = Nouns(cluster=noun_of_ask(run.ask), rater="rater")
     of_people, of_judge = len(np.unique(judged.people.item)), len(np.unique(judged.judge.item))
     if not of_judge:
-        return Card(of_people, of_judge)
+        return Card(of_people, of_judge, seen=seen_items(run))
     errors, estimates = score_errors(judged, nouns=nouns), together(judged, nouns=nouns)
     captions = {question.key: question.wording for question in judged.questions.questions}
     return Card(
@@ -131,78 +126,9 @@ def card_of(run: JudgeRun) -> Card:
         ],
         [_tables(*each, nouns) for each in zip(errors, estimates, strict=True)] if of_people else [],
         [_alike(captions[key]) for key in _constant_questions(judged)],
+        [_order_row(each, captions[each.question]) for each in order_biases(judged, nouns=nouns)],
+        seen_items(run),
     )
-
-
-def judged_items(run: JudgeRun) -> JudgedItems:
-    """Items of a run with the labels of people, as far as they count, and those of the judge."""
-    questions = question_set(run.judge.question_set)
-    rows = _items(run)
-    ids, systems, clusters = zip(*rows, strict=True) if rows else ((), (), ())
-    number = {item: n for n, item in enumerate(ids)}
-    cluster = np.unique(np.array(clusters, dtype=np.int64), return_inverse=True)[1]
-    return JudgedItems(
-        questions,
-        np.array(systems, dtype=object),
-        cluster,
-        _labels_of_people(run.ask, questions, number),
-        _labels_of_judge(run, questions, number),
-    )
-
-
-def _items(run: JudgeRun) -> list[tuple[int, str, int]]:
-    """Key, system and cluster of each item of the run's ask."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ITEMS, [run.study_id, run.ask_id])
-        rows: list[tuple[int, str, int]] = cursor.fetchall()
-    return rows
-
-
-def labels_for_report(run: JudgeRun) -> JudgeLabels:
-    """Labels of a run and of people, for the report."""
-    judged = judged_items(run)
-    in_report = run.labels.filter(item__in=[key for key, *_ in _items(run)]).order_by().values_list("outcome")
-    return JudgeLabels(
-        run.ask.number,
-        judged.questions.title,
-        run.judge.bot.name,
-        run.judge.fingerprint,
-        judged,
-        _noun(run.ask),
-        dict(sorted(in_report.annotate(n=Count("pk")))),
-    )
-
-
-def _labels_of_people(ask: Ask, questions: QuestionSet, number: dict[int, int]) -> PartyLabels:
-    columns, values = coded_columns(questions)
-    with connection.cursor() as cursor:
-        cursor.execute(_PEOPLE.format(answers=columns), [*values, ask.study_id, ask.pk])
-        rows = [row for row in cursor.fetchall() if row[0] in number]
-    answers = {
-        question.key: np.array([row[n] for row in rows], dtype=np.float64)
-        for n, question in enumerate(coded_questions(questions), 2)
-    }
-    item = np.array([number[row[0]] for row in rows], dtype=np.int64)
-    # By pseudonym, so that a bundle, which has nothing else, sums in the same order.
-    rater = np.unique(np.array([row[1] for row in rows], dtype=object), return_inverse=True)[1]
-    return PartyLabels(item, answers, rater)
-
-
-def _labels_of_judge(run: JudgeRun, questions: QuestionSet, number: dict[int, int]) -> PartyLabels:
-    answered = run.labels.filter(outcome=MachineLabel.Outcome.ANSWERED).order_by("item", "draw")
-    rows = [row for row in answered.values_list("item_id", "draw", "answers") if row[0] in number]
-    answers = {
-        question.key: coded_answers(question, [(given or {}).get(question.key) for *_which, given in rows])
-        for question in coded_questions(questions)
-    }
-    item = np.array([number[row[0]] for row in rows], dtype=np.int64)
-    return PartyLabels(item, answers, np.array([row[1] for row in rows], dtype=np.int64))
-
-
-def _noun(ask: Ask) -> str:
-    """Noun for what items share: a context of responses, else the conversation of turns."""
-    of_contexts = Item.objects.filter(ask=ask).exclude(response=None, context=None)
-    return noun_of(of_contexts.exists())
 
 
 def _constant_questions(judged: JudgedItems) -> list[str]:
@@ -215,6 +141,27 @@ def _alike(wording: str) -> str:
     return _(
         "The judge gives every item the same answer to “%(question)s”, so it tells nothing about them."
     ) % {"question": wording}
+
+
+def _order_row(found: OrderBias, wording: str) -> OrderRow:
+    verdicts = {
+        FIRST: _("It prefers the side that it reads first."),
+        SECOND: _("It prefers the side that it reads second."),
+    }
+    return OrderRow(
+        wording,
+        found.pairs,
+        _share(found.flips),
+        _share(found.for_first_shown),
+        verdicts.get(found.prefers, _("No preference for a place is clear.")),
+    )
+
+
+def _share(found: Estimate | Undefined) -> str:
+    """A share in percent with its interval, or the reason why there is none."""
+    if isinstance(found, Undefined):
+        return found.reason
+    return with_unit(figure(100 * found.value, 1), "%") + _ends(found.interval, 100, 1)
 
 
 def _agreement_row(found: Agreement, wording: str) -> AgreementRow:

@@ -90,7 +90,7 @@ class JudgeRun(BotJob):
 
 
 class MachineLabel(models.Model):
-    """One answer of a judge about one item: exactly one for each item and draw of its run."""
+    """One answer of a judge about one item: exactly one for each item, order of its sides and draw."""
 
     class Outcome(models.TextChoices):
         ANSWERED = "answered", _("Answered")
@@ -98,13 +98,20 @@ class MachineLabel(models.Model):
         OUTSIDE = "outside", _("Outside the choices")
         FAILED = "failed", _("Failed")
 
-    # Without an index of its own: that of machine_label_once_per_draw begins with the run.
+    # Without an index of its own: that of machine_label_once_per_order_and_draw begins with the run.
     run = models.ForeignKey(JudgeRun, on_delete=models.CASCADE, related_name="labels", db_index=False)
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="machine_labels")
+    is_swapped = models.BooleanField(
+        default=False, help_text=_("Of a pair: whether the judge saw its second side first.")
+    )
     draw = models.PositiveSmallIntegerField(default=1, help_text=_("From 1."))
     outcome = models.CharField(max_length=10, choices=Outcome)
     answers = models.JSONField(
         null=True, blank=True, help_text=_("By question key, as those of people; only if it answered.")
+    )
+    has_seen = models.BooleanField(
+        default=False,
+        help_text=_("Whether the prompt had the right answers about this item; then it is not compared."),
     )
     text = models.TextField(blank=True, help_text=_("The beginning of what the bot wrote."))
     characters = models.PositiveIntegerField(default=0, help_text=_("Length of all that the bot wrote."))
@@ -117,9 +124,11 @@ class MachineLabel(models.Model):
     )
 
     class Meta:
-        ordering = ("run", "item", "draw")
+        ordering = ("run", "item", "is_swapped", "draw")
         constraints = (
-            models.UniqueConstraint(fields=("run", "item", "draw"), name="machine_label_once_per_draw"),
+            models.UniqueConstraint(
+                fields=("run", "item", "is_swapped", "draw"), name="machine_label_once_per_order_and_draw"
+            ),
             models.CheckConstraint(name="machine_label_draws_from_1", condition=Q(draw__gte=1)),
             models.CheckConstraint(
                 name="machine_label_answers_if_answered",

@@ -17,26 +17,27 @@ from turnwise.bots.generation import Generation
 from turnwise.bots.prices import prices_by_bot
 from turnwise.crowd.redaction import redactor_of
 from turnwise.judges.models import JudgeRun, MachineLabel
-from turnwise.judges.services import TO_JUDGE, items_to_judge, text_of
+from turnwise.judges.services import (
+    TO_JUDGE,
+    answers_per_item,
+    instructions_for,
+    items_to_judge,
+    text_of,
+)
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.items.sources import source_studies
 from turnwise.judging.models import Item
 from turnwise.judging.queries import item_for_raters, items_of
 from turnwise.questions.question_sets import question_set
 from turnwise.responses.bot_jobs import MOST_ATTEMPTS
-from turnwise.studies.asks import About
 from turnwise.studies.models import Ask, Study
 
 Outcome = MachineLabel.Outcome
 
 
 def judgeable_asks(study: Study) -> list[Ask]:
-    """Asks of readers that a machine can judge: not pairs, and not free text alone."""
-    return [
-        ask
-        for ask in asks_of_readers(study)
-        if ask.about != About.PAIR and judgeable_questions(question_set(ask.question_set))
-    ]
+    """Asks of readers that a machine can judge: not free text alone."""
+    return [ask for ask in asks_of_readers(study) if judgeable_questions(question_set(ask.question_set))]
 
 
 def runs_of(study: Study) -> QuerySet[JudgeRun]:
@@ -68,7 +69,7 @@ def reported_runs(study: Study) -> list[JudgeRun]:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a run, in answers: one for each item and draw.
+    """Progress of a run, in answers: one for each item, order and draw.
 
     Attributes:
         had: answers that are final.
@@ -111,7 +112,9 @@ def progress_by_run(runs: Sequence[JudgeRun]) -> dict[int, Progress]:
     items_of_ask = dict(items.annotate(n=Count("pk")))
     return {
         run.pk: _progress(
-            counts[run.pk], still_open.get(run.pk, 0), items_of_ask.get(run.ask_id, 0) * run.judge.draws
+            counts[run.pk],
+            still_open.get(run.pk, 0),
+            items_of_ask.get(run.ask_id, 0) * answers_per_item(run),
         )
         for run in runs
     }
@@ -127,10 +130,10 @@ def stamp(run: JudgeRun, now_at: Progress) -> str:
     return "-".join([run.state, *map(str, now_at.by_outcome.values()), str(now_at.had), str(len(run.reason))])
 
 
-def prompt_preview(ask: Ask, instructions: str) -> str:
+def prompt_preview(ask: Ask) -> str:
     """The prompt about the first item of an ask, as a bot gets it; empty without items."""
     item = items_to_judge(ask).order_by("key").first()
-    return prompt(instructions, text_of(item_for_raters(item))) if item else ""
+    return prompt(instructions_for(ask), text_of(item_for_raters(item))) if item else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,9 @@ class LabelRow:
 
 def labels_of(run: JudgeRun, outcome: str) -> QuerySet[MachineLabel]:
     """Labels of a run, all or with this outcome, in the order of the queue."""
-    labels = run.labels.select_related("item__turn", "item__response").order_by("item__key", "draw")
+    labels = run.labels.select_related("item__turn", "item__response", "item__pair").order_by(
+        "item__key", "is_swapped", "draw"
+    )
     return labels.filter(outcome=outcome) if outcome in Outcome.values else labels
 
 
@@ -186,17 +191,18 @@ def _facts(day: str, generation: Any) -> ReplyFacts:
 
 
 _FILE = f"""
-SELECT i.key::text, i.system, i.cluster_name, l.draw, l.outcome, l.answers::text, l.text, l.characters,
-       l.why, l.attempts, l.at, l.latency_ms
+SELECT i.key::text, i.system, i.cluster_name, l.is_swapped, l.draw, l.outcome, l.answers::text,
+       l.text, l.characters, l.why, l.attempts, l.at, l.latency_ms
   FROM judges_machinelabel AS l
   JOIN (SELECT found.*, CASE WHEN found.cluster < 0 THEN 'context ' || -found.cluster
                              ELSE 'conversation ' || found.cluster END AS cluster_name
           FROM ({items_of(ask="%s")}) AS found) AS i ON i.id = l.item_id
  WHERE l.run_id = %s
- ORDER BY i.key, l.draw
+ ORDER BY i.key, l.is_swapped, l.draw
 """
 _FIXED = (
-    "rater", "judge", "judge_fingerprint", "bot_version", "item", "system", "cluster", "draw", "outcome",
+    "rater", "judge", "judge_fingerprint", "bot_version", "item", "system", "cluster", "sides_swapped",
+    "draw", "outcome",
 )  # fmt: skip
 _LAST = ("text", "characters", "why", "attempts", "at", "latency_ms")
 

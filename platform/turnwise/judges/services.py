@@ -14,8 +14,7 @@ from django.utils.translation import gettext, ngettext
 from chatbots.replies import ReplyOutcome
 from evaluation.machine_judges import template
 from evaluation.machine_judges.parsing import OutsideChoicesError, parsed_answers
-from evaluation.machine_judges.template import MOST_DRAWS, ItemText
-from evaluation.questions import QuestionSet
+from evaluation.machine_judges.template import MOST_DRAWS, ItemText, SideText
 from evaluation.texts.lengths import MAX_REPLY_CHARS
 from turnwise.accounts.models import User
 from turnwise.bots.hosting.client import Reply
@@ -33,8 +32,11 @@ from turnwise.studies.services import results_changed
 STORED_CHARS = 4_000
 """Characters of an answer that are stored; its whole length is stored as a number."""
 
-TO_JUDGE = Q(right_answers__isnull=True, removed_at=None, pair=None)
-"""Condition of items that a judge labels: no gold items, pairs, or items that were taken out of the queue."""
+TO_JUDGE = Q(right_answers__isnull=True, removed_at=None)
+"""Condition of items that a judge labels: no gold items, or items that were taken out of the queue."""
+
+LabelKey = tuple[int, bool, int]
+"""Item, order of its sides and draw of a label."""
 
 _REFUSALS = (ReplyOutcome.REFUSED, ReplyOutcome.FILTERED)
 Outcome = MachineLabel.Outcome
@@ -42,15 +44,35 @@ Outcome = MachineLabel.Outcome
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """An answer that a run does not have yet, with the item's text."""
+    """An answer that a run does not have yet, with the item's text; sides of a pair in the order shown."""
 
     item: int
     key: str
+    is_swapped: bool
     draw: int
     text: ItemText
 
+    @property
+    def label_key(self) -> LabelKey:
+        """Key of the label within its run."""
+        return self.item, self.is_swapped, self.draw
 
-def judge_for(bot: Bot, questions: QuestionSet, *, draws: int, owner: User) -> Judge:
+
+def orders_of(ask: Ask) -> list[bool]:
+    """Orders in which each item is judged, as values of `is_swapped`: both of pairs, else one."""
+    return [False, True] if ask.about == About.PAIR else [False]
+
+
+def instructions_for(ask: Ask) -> str:
+    """The part of the prompt that is the same for all items of an ask.
+
+    Raises:
+        ValueError: all questions are answered in free text.
+    """
+    return template.instructions(question_set(ask.question_set), of_pairs=ask.about == About.PAIR)
+
+
+def judge_for(bot: Bot, ask: Ask, *, draws: int, owner: User) -> Judge:
     """The judge with this bot, template and number of draws; a new one if there is none.
 
     Raises:
@@ -62,14 +84,14 @@ def judge_for(bot: Bot, questions: QuestionSet, *, draws: int, owner: User) -> J
             % {"draws": draws, "most": MOST_DRAWS}
         )
     try:
-        instructions = template.instructions(questions)
+        instructions = instructions_for(ask)
     except ValueError as error:
         raise ValidationError(str(error)) from None
     judge, _is_new = Judge.objects.get_or_create(
         owner=owner,
         bot=bot,
-        fingerprint=template.fingerprint(instructions, questions.key, draws),
-        defaults={"question_set": questions.key, "instructions": instructions, "draws": draws},
+        fingerprint=template.fingerprint(instructions, ask.question_set, draws),
+        defaults={"question_set": ask.question_set, "instructions": instructions, "draws": draws},
     )
     return judge
 
@@ -84,7 +106,7 @@ def start(ask: Ask, bot: Bot, *, draws: int, by: User) -> JudgeRun:
     """
     if reason := _why_not_askable(bot) or _why_not_judgeable(ask):
         raise ValidationError(reason)
-    judge = judge_for(bot, question_set(ask.question_set), draws=draws, owner=by)
+    judge = judge_for(bot, ask, draws=draws, owner=by)
     try:
         with transaction.atomic():
             return JudgeRun.objects.create(judge=judge, study=ask.study, ask=ask, started_by=by)
@@ -112,8 +134,6 @@ def _why_not_judgeable(ask: Ask) -> str:
     """Reason why the items of an ask cannot be judged by a machine; empty if they can."""
     if ask.study.rehearsal_of_id:
         return gettext("This is a rehearsal. Let the machine judge the study itself.")
-    if ask.about == About.PAIR:
-        return gettext("Machine judges do not compare pairs yet.")
     if not items_to_judge(ask).exists():
         return gettext("There are no items to judge yet. Fill the queue first.")
     return ""
@@ -130,37 +150,44 @@ def begin(run_id: int, *, now: datetime) -> JudgeRun | None:
 
 
 _MISSING = """
-SELECT i.id, i.key::text, d.n, judging_shown(i, false)
+SELECT i.id, i.key::text, o.is_swapped, d.n, judging_shown(i, o.is_swapped)
   FROM judging_item AS i
  CROSS JOIN generate_series(1, %(draws)s) AS d(n)
-  LEFT JOIN judges_machinelabel AS l ON (l.run_id, l.item_id, l.draw) = (%(run)s, i.id, d.n)
+ CROSS JOIN unnest(%(orders)s) AS o(is_swapped)
+  LEFT JOIN judges_machinelabel AS l
+    ON (l.run_id, l.item_id, l.is_swapped, l.draw) = (%(run)s, i.id, o.is_swapped, d.n)
  WHERE i.study_id = %(study)s AND i.ask_id = %(ask)s
-   AND i.right_answers IS NULL AND i.removed_at IS NULL AND i.pair_id IS NULL
+   AND i.right_answers IS NULL AND i.removed_at IS NULL
    AND (l.id IS NULL OR (l.outcome = 'failed' AND l.attempts < %(most_attempts)s))
- ORDER BY coalesce(l.attempts, 0), d.n, i.key
+ ORDER BY coalesce(l.attempts, 0), d.n, i.key, o.is_swapped
  LIMIT %(most)s
 """
 
 
 def missing(run: JudgeRun, *, most: int) -> list[Missing]:
     """Answers still to be asked for, earlier failures last; empty if none will be tried any more."""
-    values = {
+    values: dict[str, Any] = {
         "run": run.pk,
         "study": run.study_id,
         "ask": run.ask_id,
         "draws": run.judge.draws,
+        "orders": orders_of(run.ask),
         "most_attempts": MOST_ATTEMPTS,
         "most": most,
     }
     with connection.cursor() as cursor:
         cursor.execute(_MISSING, values)
         rows = cursor.fetchall()
-    return [Missing(item, key, draw, text_of(json.loads(shown))) for item, key, draw, shown in rows]
+    return [
+        Missing(item, key, is_swapped, draw, text_of(json.loads(shown)))
+        for item, key, is_swapped, draw, shown in rows
+    ]
 
 
 def text_of(shown: dict[str, Any]) -> ItemText:
     """The texts of an item in the format of the judging page."""
-    return ItemText(shown["context"] or [], shown.get("text"))
+    sides = [SideText(side["texts"], side.get("speaker")) for side in shown.get("sides") or []]
+    return ItemText(shown["context"] or [], shown.get("text"), sides)
 
 
 @transaction.atomic
@@ -171,7 +198,7 @@ def record(
     *,
     now: datetime,
 ) -> None:
-    """Store answers and failures. An earlier answer about the same item and draw is kept.
+    """Store answers and failures. An earlier answer about the same item, order and draw is kept.
 
     Answers about items that were deleted meanwhile, such as after a withdrawal, are dropped.
 
@@ -204,9 +231,12 @@ def _lock_items(items: Iterable[int]) -> set[int]:
 
 def _forget_failures(run: JudgeRun, rows: Sequence[MachineLabel]) -> None:
     """Delete the failures before these answers."""
-    answered = {(row.item_id, row.draw) for row in rows}
-    failures = MachineLabel.objects.filter(run=run, outcome=Outcome.FAILED, item__in={i for i, _ in answered})
-    found = [pk for pk, *which in failures.values_list("pk", "item_id", "draw") if tuple(which) in answered]
+    answered = {(row.item_id, row.is_swapped, row.draw) for row in rows}
+    failures = MachineLabel.objects.filter(
+        run=run, outcome=Outcome.FAILED, item__in={row.item_id for row in rows}
+    )
+    label_keys = failures.values_list("pk", "item_id", "is_swapped", "draw")
+    found = [pk for pk, *label_key in label_keys if tuple(label_key) in answered]
     if found:
         MachineLabel.objects.filter(pk__in=found).delete()
 
@@ -214,10 +244,13 @@ def _forget_failures(run: JudgeRun, rows: Sequence[MachineLabel]) -> None:
 def _label(run: JudgeRun, missing: Missing, reply: Reply, now: datetime) -> MachineLabel:
     reply = reply.within(MAX_REPLY_CHARS, stores_reasoning=False)
     response = reply.response
+    questions = question_set(run.judge.question_set)
     label = MachineLabel(
         run=run,
         item_id=missing.item,
+        is_swapped=missing.is_swapped,
         draw=missing.draw,
+        has_seen=template.is_seen(missing.text, template.example_items(questions)),
         text=response.text[:STORED_CHARS],
         characters=len(response.text),
         at=now,
@@ -228,7 +261,7 @@ def _label(run: JudgeRun, missing: Missing, reply: Reply, now: datetime) -> Mach
         label.outcome, label.why = Outcome.REFUSED, gettext("The model or its service declined.")
         return label
     try:
-        label.answers = parsed_answers(question_set(run.judge.question_set), response.text)
+        label.answers = parsed_answers(questions, response.text)
         label.outcome = Outcome.ANSWERED
     except OutsideChoicesError as error:
         label.outcome, label.why = Outcome.OUTSIDE, str(error)
@@ -237,8 +270,9 @@ def _label(run: JudgeRun, missing: Missing, reply: Reply, now: datetime) -> Mach
 
 def _count_failure(run: JudgeRun, missing: Missing, trouble: Trouble, now: datetime) -> None:
     values = {"outcome": Outcome.FAILED, "why": trouble.detail[:2000] or trouble.kind, "at": now}
+    item, is_swapped, draw = missing.label_key
     label, is_new = MachineLabel.objects.get_or_create(
-        run=run, item_id=missing.item, draw=missing.draw, defaults=values
+        run=run, item_id=item, is_swapped=is_swapped, draw=draw, defaults=values
     )
     if not is_new and label.outcome == Outcome.FAILED:
         MachineLabel.objects.filter(pk=label.pk).update(attempts=F("attempts") + 1, **values)
@@ -277,7 +311,12 @@ def cancel(run: JudgeRun, *, now: datetime) -> bool:
 def missing_after_retry(run: JudgeRun) -> int:
     """Number of answers that a run would ask for if it went on, failures included."""
     had = run.labels.exclude(outcome=Outcome.FAILED).filter(item__in=items_to_judge(run.ask))
-    return items_to_judge(run.ask).count() * run.judge.draws - had.count()
+    return items_to_judge(run.ask).count() * answers_per_item(run) - had.count()
+
+
+def answers_per_item(run: JudgeRun) -> int:
+    """Answers wanted of each item: one for each draw and order."""
+    return run.judge.draws * len(orders_of(run.ask))
 
 
 @transaction.atomic

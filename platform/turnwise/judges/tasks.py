@@ -38,7 +38,8 @@ class _JudgeWork(JobWork[Missing, JudgeRun]):
     @override
     def request(self, missing: Missing) -> tuple[int, Context]:
         judge = self.job.judge
-        seed = seed_of(self.job.seed, missing.key, missing.draw)
+        key = f"{missing.key} swapped" if missing.is_swapped else missing.key
+        seed = seed_of(self.job.seed, key, missing.draw)
         return judge.bot_id, Context.from_texts([prompt(judge.instructions, missing.text)], seed)
 
     @override

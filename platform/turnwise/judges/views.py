@@ -14,7 +14,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from evaluation.machine_judges import template
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.judges import queries, services, tasks
@@ -25,6 +24,7 @@ from turnwise.judging.views import judging_study
 from turnwise.live.jobs import send_or_warn
 from turnwise.questions.question_sets import question_set
 from turnwise.responses.bot_jobs import AT_WORK, MOST_ATTEMPTS
+from turnwise.studies.asks import About
 from turnwise.studies.models import Study
 
 PER_PAGE, LATEST = 25, 50
@@ -54,10 +54,7 @@ def _judges_page(
         "study": study,
         "form": form,
         "runs": [{"run": run, "progress": progress[run.pk]} for run in runs],
-        "previews": [
-            (ask, queries.prompt_preview(ask, template.instructions(question_set(ask.question_set))))
-            for ask in queries.judgeable_asks(study)
-        ],
+        "previews": [(ask, queries.prompt_preview(ask)) for ask in queries.judgeable_asks(study)],
     }
     return render(request, "judges/judges.html", context, status=status)
 
@@ -100,6 +97,7 @@ def run(request: HttpRequest, pk: int, run_id: int) -> HttpResponse:
         "run": found,
         "progress": now_at,
         "is_at_work": is_at_work,
+        "is_of_pairs": found.ask.about == About.PAIR,
         "may_continue": not is_at_work and services.missing_after_retry(found) > 0,
         "stamp": queries.stamp(found, now_at),
         "card": None if is_at_work else _card(found, now_at),

@@ -1,10 +1,10 @@
-"""The part of a judging study's report in which machine judges assist people."""
+"""The part of a report of judging or pairs in which machine judges assist people."""
 
 from typing import Any
 
 from evaluation.protocols import protocol_named
 from evaluation.report.assisted import JudgeLabels, assisted_figures
-from turnwise.judges.judge_card import labels_for_report
+from turnwise.judges.judged_labels import labels_for_report
 from turnwise.judges.queries import reported_runs
 from turnwise.reports.report_kinds import Computation
 from turnwise.studies.models import Study

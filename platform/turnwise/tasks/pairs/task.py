@@ -36,6 +36,7 @@ from turnwise.studies.presets import preset_named
 from turnwise.studies.services import save_study, set_state
 from turnwise.studies.starting.intentions import Aim, Intention, Material
 from turnwise.studies.tasks import register
+from turnwise.tasks.judging.assisted import labels_of_judges, with_assisted
 from turnwise.tasks.judging.preview import JudgingPreviewed
 from turnwise.tasks.judging.rehearsal import copy_with_queue
 from turnwise.tasks.judging.results import judged_pairs
@@ -135,7 +136,9 @@ class Pairs(QueuedTask, ReportedTask, RehearsedTask):
             AskOfPairs(question_set(ask.question_set), judged_pairs(study, ask))
             for ask in asks_of_readers(study)
         ]
-        return partial(pair_result, asks, plan=analysis_plan(study))
+        of_people = partial(pair_result, asks, plan=analysis_plan(study))
+        judges = labels_of_judges(study)
+        return partial(with_assisted, of_people, judges, study.protocol) if judges else of_people
 
     @override
     def tables(self, asked: Sequence[QuestionSet]) -> tuple[Table, ...]:
