@@ -109,7 +109,7 @@ class _Cells:
 
     def contrast(self, of_factor: Mapping[str, FloatArray]) -> FloatArray:
         """(k, c) products of contrasts of these factors, averaged over the levels of the others."""
-        rows = np.ones((1, 1))
+        rows: FloatArray = np.ones((1, 1))
         for name, levels in self.levels.items():
             rows = np.kron(rows, of_factor.get(name, np.full((1, len(levels)), 1 / len(levels))))
         return rows

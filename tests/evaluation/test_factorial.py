@@ -1,4 +1,4 @@
-"""Effects of factors with errors by participant, against scipy, statsmodels and numbers worked out by hand."""
+"""Effects of factors with errors by participant, against scipy, statsmodels and hand calculation."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def of(found: Factorial | Undefined) -> Factorial:
 
 
 def test_two_levels_with_one_score_each_have_welchs_statistic() -> None:
-    """The degrees of freedom are those of equal variances (Pustejovsky & Tipton 2018), from the sizes alone."""
+    """The degrees of freedom are those of equal variances, by the sizes (as in Pustejovsky & Tipton)."""
     rng = default_rng(1)
     one, other = rng.normal(3, 1, 14), rng.normal(3.6, 2, 23)
     tone = ["plain"] * 14 + ["warm"] * 23
@@ -109,10 +109,12 @@ def test_holms_correction_is_over_the_levels_of_a_factor_and_over_the_effects() 
         ([np.nan], ["warm"], ["a"], "There are no scores"),
         ([1, 2], ["warm", "warm"], ["a", "b"], "one level “warm”"),
         ([1, 2, 3], ["plain", "plain", "warm"], ["a", "b", "c"], "only one participant with tone warm"),
-        ([1, 1, 2, 2], ["plain", "plain", "warm", "warm"], [1, 2, 3, 4], "do not vary"),
+        ([1, 1, 2, 2], ["plain", "plain", "warm", "warm"], ["a", "b", "c", "d"], "do not vary"),
     ],
 )
-def test_what_cannot_be_told_says_why(scores: list[float], tone: list[str], who: list, says: str) -> None:
+def test_what_cannot_be_told_says_why(
+    scores: list[float], tone: list[str], who: list[str], says: str
+) -> None:
     found = factorial(scores, {"tone": tone}, who)
 
     assert isinstance(found, Undefined)
@@ -135,7 +137,7 @@ def test_columns_of_different_length_are_refused() -> None:
         factorial([1, 2], {"tone": ["plain", "warm"]}, ["a"])
 
 
-def test_one_score_each_and_one_participant_a_cell_too_many_cells() -> None:
+def test_a_design_with_too_many_cells_is_not_analysed() -> None:
     many = [str(number) for number in range(60)]
 
     found = factorial(np.arange(60.0), {"tone": many}, range(60))
