@@ -111,7 +111,8 @@ class _Cells:
         """(k, c) products of contrasts of these factors, averaged over the levels of the others."""
         rows: FloatArray = np.ones((1, 1))
         for name, levels in self.levels.items():
-            rows = np.kron(rows, of_factor.get(name, np.full((1, len(levels)), 1 / len(levels))))
+            average = np.full((1, len(levels)), 1 / len(levels))
+            rows = np.asarray(np.kron(rows, of_factor.get(name, average)), dtype=np.float64)
         return rows
 
 
