@@ -4,19 +4,11 @@ A point is one bot (or bot version), for instance its perplexity and its SSA. Al
 as independent draws of bots and ignore the uncertainty within each point, so with few points they are wide.
 Sources: Fisher 1921 (Pearson); Bonett & Wright 2000, Psychometrika 65(1) (Spearman); Fieller,
 Hartley & Pearson 1957, Biometrika 44 (Kendall); Draper & Smith 1998, Applied Regression Analysis, chapter 1.
-
-`errors` gives standard errors of least squares that assume neither equal variance nor independence within
-clusters ("CR2"; "HC2" if every row is a cluster). They are the sandwich of Liang & Zeger (1986, Biometrika
-73(1)), with residuals corrected for the leverage of their cluster. Satterthwaite's degrees of freedom (Bell &
-McCaffrey 2002, Survey Methodology 28(2)) allow for few clusters and for single influential ones. Pustejovsky
-& Tipton (2018, Journal of Business & Economic Statistics 36(4)) describe both.
-
-Shapes: k estimates, n rows, g clusters, r directions that the rows of the design span.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
@@ -24,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.labels import FloatArray, IntArray
+from evaluation.statistics.labels import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,86 +225,3 @@ def _squared(correlation: Correlation | Undefined) -> Interval | Undefined:
         return interval
     ends: Sequence[float] = sorted((interval.low**2, interval.high**2))
     return Interval(0.0 if 0 in interval else ends[0], ends[1], interval.level, interval.method)
-
-
-_PINNED = 1e-6
-"""Residual share below which a cluster determines a direction alone and leaves no residual in it."""
-
-
-class Errors(NamedTuple):
-    """Standard errors of estimates.
-
-    Attributes:
-        values: (k,) standard errors.
-        freedom: (k,) degrees of freedom of each; 0 if unknown.
-    """
-
-    values: FloatArray
-    freedom: FloatArray
-
-
-def orthonormal(design: FloatArray, tolerance: float) -> FloatArray:
-    """Orthonormal basis of the space that the columns of a design span.
-
-    Args:
-        design: (n, p).
-        tolerance: directions shorter than this share of the longest are dropped.
-
-    Returns:
-        (n, r) orthonormal columns, r at most p.
-    """
-    basis, lengths, _ = np.linalg.svd(design, full_matrices=False)
-    columns: FloatArray = basis[:, lengths > tolerance * lengths[0]]
-    return columns
-
-
-def errors(weights: FloatArray, basis: FloatArray, residuals: FloatArray, clusters: IntArray) -> Errors:
-    """Compute standard errors of estimates that are weighted sums of the response.
-
-    Args:
-        weights: (k, n) weight of each row in each estimate: for coefficients the design's pseudoinverse, for
-            predictions a sum of its rows.
-        basis: (n, r) basis of the design, from `orthonormal`.
-        residuals: (n,) residuals of the fit.
-        clusters: (n,) cluster of each row, numbered from 0; rows of a cluster may depend on each other.
-    """
-    basis, weights = basis[order := np.argsort(clusters, kind="stable")], weights[:, order]
-    starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
-
-    def summed(rows: FloatArray) -> FloatArray:
-        """Sum rows (n, …) over clusters to (g, …)."""
-        sums: FloatArray = np.add.reduceat(rows, starts, axis=0)
-        return sums
-
-    pull = summed(basis[:, :, None] * basis[:, None, :])
-    grown = _grown(pull)
-    taken = summed(weights.T[:, :, None] * basis[:, None, :])  # (g, k, r)
-    more = taken @ grown
-    # A cluster with rows Q of the basis has the corrected weights w (I - QQ')^(-1/2) = w + (w Q) grown Q'.
-    left = residuals[order, None]
-    scores = summed(weights.T * left) + (more @ summed(basis * left)[:, :, None])[:, :, 0]
-    squares = summed(weights.T**2) + (more * (2 * taken + more @ pull)).sum(axis=2)
-    return Errors(np.sqrt((scores**2).sum(axis=0)), _freedom(squares, taken + more @ pull))
-
-
-def _grown(pull: FloatArray) -> FloatArray:
-    """(g, r, r) the matrix G with (I - QQ')^(-1/2) = I + QGQ', for clusters with Q'Q = `pull`."""
-    lengths, directions = np.linalg.eigh(pull)
-    left = np.sqrt(np.clip(1 - lengths, 0, 1))
-    grown = np.where(left > _PINNED, 1 / (np.maximum(left, _PINNED) * (1 + left)), -1.0)
-    product: FloatArray = (directions * grown[:, None, :]) @ directions.swapaxes(1, 2)
-    return product
-
-
-def _freedom(squares: FloatArray, crossed: FloatArray) -> FloatArray:
-    """(k,) (tr P)² / |P|², where P = diag(`squares`) - `crossed` `crossed`', for each estimate.
-
-    P has the covariances of the clusters' scores for residuals of equal variance. Shapes of the arguments:
-    (g, k) and (g, k, r).
-    """
-    squared_sums = (crossed**2).sum(axis=2)
-    between = np.einsum("gkr,gks->krs", crossed, crossed)
-    norm = (squares**2 - 2 * squares * squared_sums).sum(axis=0) + (between**2).sum(axis=(1, 2))
-    trace = (squares - squared_sums).sum(axis=0)
-    freedoms: FloatArray = np.divide(trace**2, norm, out=np.zeros_like(trace), where=norm > 0)
-    return freedoms

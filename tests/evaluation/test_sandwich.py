@@ -7,7 +7,7 @@ from numpy.random import default_rng
 from scipy.linalg import block_diag, fractional_matrix_power
 
 from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.statistics.regression import Errors, errors, orthonormal
+from evaluation.statistics.sandwich import Errors, errors, orthonormal, wald
 
 
 def line(seed: int, sizes: list[int]) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -97,3 +97,77 @@ def test_a_duplicate_column_changes_no_prediction() -> None:
     once = of_coefficients(design, y, clusters)
     assert of_sum.values[0] == pytest.approx(once.values[1])
     assert of_sum.freedom[0] == pytest.approx(once.freedom[1])
+
+
+def joint_by_matrices(
+    design: FloatArray, y: FloatArray, clusters: IntArray, picked: list[int]
+) -> tuple[float, float]:
+    """Wald statistic and degrees of freedom of these coefficients ("HTZ"), from whole matrices."""
+    order = np.argsort(clusters, kind="stable")
+    x, y, clusters = design[order], y[order], clusters[order]
+    bread = np.linalg.inv(x.T @ x)
+    left = np.eye(len(x)) - x @ bread @ x.T
+    blocks = [clusters == each for each in np.unique(clusters)]
+    grown = block_diag(*(fractional_matrix_power(left[np.ix_(b, b)], -0.5) for b in blocks))
+    rows = (bread @ x.T)[picked]
+    unit = fractional_matrix_power(rows @ rows.T, -0.5)
+    weights = unit @ rows @ grown
+    scores = np.array([weights[:, b] @ (left @ y)[b] for b in blocks])
+    of = unit @ (bread @ x.T @ y)[picked]
+    joint = np.array([[weights[:, a] @ left[np.ix_(a, b)] @ weights[:, b].T for b in blocks] for a in blocks])
+    variances = [
+        (joint[:, :, s, s] * joint[:, :, t, t]).sum() + (joint[:, :, s, t] * joint[:, :, t, s]).sum()
+        for s in range(len(picked))
+        for t in range(len(picked))
+    ]
+    k = len(picked)
+    return float(of @ np.linalg.inv(scores.T @ scores) @ of), k * (k + 1) / sum(variances)
+
+
+@pytest.mark.parametrize("sizes", [[1] * 14, [5, 5, 5, 5, 4], [1, 2, 9, 4, 3, 2, 2]])
+@pytest.mark.parametrize("picked", [[1], [1, 2]])
+def test_a_joint_test_is_that_of_the_published_matrices(sizes: list[int], picked: list[int]) -> None:
+    design, y, clusters = line(len(sizes), sizes)
+    weights = np.linalg.pinv(design).astype(np.float64)
+    residuals = y - design @ (weights @ y)
+
+    found = wald((weights @ y)[picked], weights[picked], orthonormal(design, 1e-8), residuals, clusters)
+
+    statistic, freedom = joint_by_matrices(design, y, clusters, picked)
+    k = len(picked)
+    assert found.denominator == pytest.approx(freedom - k + 1, rel=1e-9)
+    assert found.f == pytest.approx(statistic * (freedom - k + 1) / freedom / k, rel=1e-9)
+
+
+def test_a_joint_test_of_rows_by_themselves_has_statsmodels_statistic() -> None:
+    design, y, clusters = line(1, [1] * 30)
+    weights = np.linalg.pinv(design).astype(np.float64)
+
+    found = wald(
+        (weights @ y)[1:], weights[1:], orthonormal(design, 1e-8), y - design @ (weights @ y), clusters
+    )
+
+    theirs = sm.OLS(y, design).fit(cov_type="HC2").wald_test(np.eye(3)[1:], use_f=True, scalar=True)
+    scale = (found.denominator + 1) / found.denominator
+    assert found.f * scale == pytest.approx(float(theirs.statistic), rel=1e-9)
+
+
+def test_a_joint_test_of_one_estimate_is_its_t_test() -> None:
+    design, y, clusters = line(4, [3, 5, 2, 4, 6, 3])
+    weights = np.linalg.pinv(design).astype(np.float64)
+    basis, residuals = orthonormal(design, 1e-8), y - design @ (weights @ y)
+
+    found = wald((weights @ y)[[2]], weights[[2]], basis, residuals, clusters)
+
+    single = errors(weights[[2]], basis, residuals, clusters)
+    assert found.f == pytest.approx(float((weights @ y)[2] / single.values[0]) ** 2)
+    assert found.denominator == pytest.approx(float(single.freedom[0]))
+
+
+def test_a_joint_test_of_more_estimates_than_clusters_can_tell_has_no_p() -> None:
+    design, y, clusters = line(5, [6, 6, 6])
+    weights = np.linalg.pinv(design).astype(np.float64)
+
+    found = wald(weights @ y, weights, orthonormal(design, 1e-8), y - design @ (weights @ y), clusters)
+
+    assert np.isnan(found.p)

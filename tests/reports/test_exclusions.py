@@ -193,3 +193,24 @@ def test_the_analysis_cannot_change_once_the_study_has_opened(strict: Study) -> 
 def test_exclusions_need_rules(make_study: MakeStudy) -> None:
     with pytest.raises(ValidationError, match="Say by which rules workers are excluded"):
         make_study(primary_analysis="without_excluded")
+
+
+def test_a_page_read_twice_is_equal_and_a_new_report_replaces_its_parts(
+    short: Study, rex: User, sign_in: SignIn
+) -> None:
+    talked(short, [(True, True), (True, False)])
+    talked(short, [(False, False), (False, False)])
+    client = sign_in(rex)
+    computed(short)
+
+    def results() -> str:
+        page = client.get(f"/studies/{short.pk}/report/").content.decode()
+        return page[page.index('id="results"') : page.index('id="course"')]
+
+    first, second = results(), results()
+    talked(short, [(True, True), (True, True)])
+    computed(short)
+
+    assert first == second
+    assert "<strong>50.0</strong>" in first  # 2 of 4 sensible
+    assert "<strong>66.7</strong>" in results()  # 4 of 6
