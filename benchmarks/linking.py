@@ -1,22 +1,25 @@
-"""Coverage of the linking of two studies by anchors; prints a table: `PYTHONPATH=. python benchmarks/linking.py`.
+"""Coverage of the linking of two studies by anchors: `PYTHONPATH=. python benchmarks/linking.py`.
 
 The old study's raters each judge half of its items; the new study's raters judge the anchors and items of one
 system. Raters are lenient or strict (standard deviation .5), anchors shift by amounts of their own (.3), and
-answers vary (.8). The new study is .4 stricter throughout. What is covered is that shift, and the linked score
-of a system whose value on the old scale is known.
+answers vary (.8). The new study is .4 stricter throughout. What is covered is that shift, and the linked
+score of a system whose value on the old scale is known.
 """
 
 import argparse
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from evaluation.statistics.bootstrap import LEVEL
-from evaluation.statistics.inference import mean, samples
+from evaluation.statistics.inference import Estimate, mean, samples
+from evaluation.statistics.interval import Interval
+from evaluation.statistics.labels import FloatArray, IntArray
 from evaluation.statistics.linking import known_values, linked, shift
 
 SHIFT, OF_RATERS, OF_ANCHORS, OF_ANSWERS = -0.4, 0.5, 0.3, 0.8
 SYSTEM = 1.0
+Answers: TypeAlias = tuple[FloatArray, IntArray, IntArray]
 
 
 class Design(NamedTuple):
@@ -28,7 +31,7 @@ class Design(NamedTuple):
     of_anchors: float = OF_ANCHORS
 
 
-def answers(random: np.random.Generator, level: np.ndarray, raters: int, share: float) -> tuple[np.ndarray, ...]:
+def answers(random: np.random.Generator, level: FloatArray, raters: int, share: float) -> Answers:
     """Answers, items and raters of a study in which each rater judges this share of the items."""
     strict = random.normal(0, OF_RATERS, raters)
     item, rater = np.nonzero(random.random((len(level), raters)) < share)
@@ -53,6 +56,8 @@ def one_study(random: np.random.Generator, design: Design) -> tuple[bool, bool]:
     own = ~is_anchor
     sample = samples(np.zeros(own.sum(), dtype=int), given[own], item[own], rater[own])[0]
     estimate = mean(sample, low=-100, high=100, level=LEVEL)
+    assert isinstance(estimate, Estimate)
+    assert isinstance(estimate.interval, Interval)
     error = (estimate.interval.high - estimate.interval.low) / 2 / 1.96
     score = linked(estimate.value, error, by)
     return by.low <= SHIFT <= by.high, score.low <= SYSTEM <= score.high
@@ -81,7 +86,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=1000)
     studies = parser.parse_args().studies
-    print("| anchors | old raters | new raters | anchors' own shifts | shift | linked score |\n|---|---|---|---|---|---|")
+    print("| anchors | old raters | new raters | anchors' own shifts | shift | linked score |")
+    print("|---|---|---|---|---|---|")
     for number, design in enumerate(DESIGNS):
         of_shift, of_score = coverage(design, studies, seed=number)
         print("|", " | ".join(map(str, design)), f"| {100 * of_shift:.1f} % | {100 * of_score:.1f} % |")

@@ -3,8 +3,8 @@
 New raters judge the anchors among their own items. The mean difference between their answers and the known
 values is the shift of the new study against the old one, and subtracting it puts a new score on the old scale
 (mean-mean linking; Kolen & Brennan 2014, Test Equating, Scaling, and Linking, chapter 6). The standard error
-of the shift is the linking error. It has three parts: anchors that shifted by different amounts, the raters of
-the new study, and the raters of the old one, who judged several anchors each.
+of the shift is the linking error. It has three parts: anchors that shifted by different amounts, the raters
+of the new study, and the raters of the old one, who judged several anchors each.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,8 @@ def known_values(values: FloatArray, item: IntArray, rater: IntArray) -> KnownVa
         item: (n,) codes of the items, from 0 up and below 2³¹.
         rater: (n,) codes of the raters, likewise.
     """
-    values, item, rater = (each[~np.isnan(values)] for each in (values, item, rater))
+    given = ~np.isnan(values)
+    values, item, rater = values[given], item[given], rater[given]
     ids, code, sizes = np.unique(item, return_inverse=True, return_counts=True)
     enough = sizes[code] >= FEWEST_RATERS
     values, item, rater = values[enough], item[enough], rater[enough]
@@ -111,7 +112,7 @@ def shift(
         LinkingError: fewer than three anchors have answers, or fewer than two raters gave some.
     """
     given = ~(np.isnan(values) | np.isnan(known))
-    values, known, item, rater = (each[given] for each in (values, known, item, rater))
+    values, known, item, rater = values[given], known[given], item[given], rater[given]
     anchors, code, sizes = np.unique(item, return_inverse=True, return_counts=True)
     raters = len(np.unique(rater))
     _refuse_few(len(anchors), raters)
@@ -128,8 +129,8 @@ def shift(
 def _refuse_few(anchors: int, raters: int) -> None:
     if anchors < FEWEST_ANCHORS:
         raise LinkingError(
-            f"{anchors} anchors have answers, and linking needs {FEWEST_ANCHORS} or more. Mix in more anchors, "
-            "or wait for more judgments."
+            f"{anchors} anchors have answers, and linking needs {FEWEST_ANCHORS} or more. Mix in more "
+            "anchors, or wait for more judgments."
         )
     if raters < FEWEST_RATERS:
         raise LinkingError(
