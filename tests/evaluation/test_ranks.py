@@ -61,9 +61,7 @@ def test_the_true_ranks_are_inside_in_at_least_95_of_100_studies() -> None:
         found = ranks(list(random.normal(truth, errors)), list(errors), draws=2_000)
         inside += all(best <= rank <= worst for (best, worst), rank in zip(found, order, strict=True))
 
-    assert (
-        inside / studies >= 0.93
-    )  # 2.5 standard errors of 400 studies below 0.95; they err to the safe side
+    assert inside / studies >= 0.93  # two standard errors of 400 studies below 0.95
 
 
 def test_equal_systems_are_told_apart_in_one_of_twenty_studies() -> None:
