@@ -1,0 +1,117 @@
+"""Linking of studies by anchors: by hand, by brute force, and its coverage by simulation."""
+
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks.linking import Design, coverage
+from evaluation.statistics.linking import LinkingError, Shift, known_values, linked, rater_drift, shift
+
+NAN = math.nan
+
+
+def codes(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.int64)
+
+
+def test_known_values_are_means_with_their_errors_and_items_of_one_rater_are_left_out() -> None:
+    values = np.array([1.0, 3.0, 4.0, 4.0, 5.0, NAN])
+
+    known = known_values(values, codes(7, 7, 9, 9, 11, 11), codes(0, 1, 0, 1, 0, 1))
+
+    assert known.items.tolist() == [7, 9]
+    assert known.values.tolist() == [2.0, 4.0]
+    assert known.errors.tolist() == [1.0, 0.0]  # √((1 + 1) / 1 / 2) = 1
+    assert known.raters.tolist() == [2, 2]
+
+
+def test_the_shift_of_single_raters_is_the_mean_difference_with_its_error_by_hand() -> None:
+    """Each anchor has one rater of its own, so that the error is that of four independent differences."""
+    values, known = np.array([2.0, 3.0, 5.0, 6.0]), np.array([1.0, 1.0, 4.0, 6.0])
+
+    found = shift(values, known, codes(0, 1, 2, 3), codes(0, 1, 2, 3))
+
+    # differences 1, 2, 1, 0: mean 1, variance 2/3, error √(2/3/4); t(3) = 3.182
+    assert found.value == 1.0
+    assert found.error == pytest.approx(math.sqrt(2 / 3 / 4))
+    assert found.high - 1 == pytest.approx(3.18245 * math.sqrt(2 / 3 / 4), rel=1e-4)
+    assert (found.anchors, found.raters) == (4, 4)
+
+
+def test_every_anchor_counts_equally_however_many_judged_it() -> None:
+    values, known = np.array([1.0, 1, 1, 1, 0, 0]), np.zeros(6)
+
+    found = shift(values, known, codes(0, 0, 0, 0, 1, 2), codes(0, 1, 2, 3, 0, 1))
+
+    assert found.value == pytest.approx(1 / 3)
+
+
+def test_crossed_raters_add_their_own_variance() -> None:
+    """All of the difference is between the raters: as many anchors as one likes do not remove it."""
+    item, rater = np.nonzero(np.ones((50, 4)))
+    strict = np.array([-1.0, 0, 0, 1])
+
+    found = shift(strict[rater], np.zeros(200), item, rater)
+
+    # the mean of four raters with variance 2/3
+    assert found.error == pytest.approx(math.sqrt(2 / 3 / 4), rel=0.01)
+
+
+def test_what_old_raters_share_is_in_the_linking_error() -> None:
+    values, known = np.array([2.0, 3.0, 5.0, 6.0]), np.array([1.0, 1.0, 4.0, 6.0])
+    numbers = codes(0, 1, 2, 3)
+
+    found = shift(values, known, numbers, numbers, common_variance=0.5)
+
+    assert found.error == pytest.approx(math.sqrt(2 / 3 / 4 + 0.5))
+
+
+def test_the_shared_variance_of_old_raters_is_that_of_many_repeated_studies() -> None:
+    random = np.random.default_rng(3)
+    level, item_rater = random.normal(0, 1, 60), np.nonzero(np.ones((60, 5)))
+    item, rater = item_rater
+    estimates, means = [], []
+    for _ in range(600):
+        answers = level[item] + random.normal(0, 0.6, 5)[rater] + random.normal(0, 0.5, 300)
+        known = known_values(answers, item, rater)
+        estimates.append(known.common_variance)
+        means.append(known.values.mean() - level.mean())
+
+    assert np.mean(estimates) == pytest.approx(0.36 / 5, rel=0.1)
+    assert np.var(means) == pytest.approx(0.36 / 5, rel=0.15)
+
+
+def test_a_linked_score_has_the_linking_error() -> None:
+    by = Shift(value=-0.5, error=0.3, low=-1.1, high=0.1, anchors=10, raters=10)
+
+    score = linked(3.0, 0.4, by)
+
+    assert (score.value, score.error) == (3.5, 0.5)
+    assert score.high == pytest.approx(3.5 + 1.959964 * 0.5)
+
+
+def test_a_rater_who_drifts_is_named_first_with_an_interval() -> None:
+    values, known = np.array([2.0, 2, 3, 1, 1, 1, 5]), np.ones(7)
+
+    first, second, third = rater_drift(values, known, codes(0, 0, 0, 1, 1, 1, 2))
+
+    assert (first.rater, first.value, first.low) == (2, 4.0, None)  # one anchor has no interval
+    # 1, 1, 2: mean 4/3, standard deviation .577, t(2) = 4.303
+    assert second.low == pytest.approx(4 / 3 - 4.30265 * 0.57735 / math.sqrt(3), rel=1e-4)
+    assert (third.rater, third.value, third.low, third.high) == (1, 0.0, 0.0, 0.0)
+
+
+def test_too_few_anchors_or_raters_are_refused_with_the_cure() -> None:
+    with pytest.raises(LinkingError, match="2 anchors have answers, and linking needs 3 or more"):
+        shift(np.array([1.0, 1, NAN]), np.zeros(3), codes(0, 1, 2), codes(0, 1, 2))
+    with pytest.raises(LinkingError, match="One rater judged the anchors"):
+        shift(np.ones(3), np.zeros(3), codes(0, 1, 2), codes(0, 0, 0))
+
+
+@pytest.mark.parametrize("design", [Design(10, 10, 10), Design(20, 30, 30), Design(20, 30, 30, of_anchors=0)])
+def test_intervals_have_the_true_shift_and_the_true_linked_score(design: Design) -> None:
+    of_shift, of_score = coverage(design, 400, seed=11)
+
+    assert 0.92 <= of_shift <= 0.98
+    assert 0.93 <= of_score <= 0.995
