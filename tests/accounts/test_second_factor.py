@@ -148,6 +148,7 @@ def test_people_without_a_required_factor_are_led_to_set_it_up(
         assert home.status_code == 200
         return
     assert home["Location"] == INDEX
+    assert client.get("/home/", headers={"Authorization": "Bearer none"})["Location"] == INDEX
     assert "requires a second factor" in client.get(INDEX).content.decode()
     token = credentials.create_token(User.objects.get(username=name), "script")
     answer = Client(headers={"Authorization": f"Bearer {token}"}).get("/api/studies")

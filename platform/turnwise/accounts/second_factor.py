@@ -56,7 +56,8 @@ class RequiredFactorMiddleware(MiddlewareMixin):
 
     def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
         name = request.resolver_match.view_name if request.resolver_match else ""
-        if name in OPEN_TO_THEM or name.startswith("mfa_") or "Authorization" in request.headers:
+        is_program = request.path.startswith("/api/")  # the API takes no sessions, only tokens
+        if name in OPEN_TO_THEM or name.startswith("mfa_") or is_program:
             return None
         if not is_required(request.user) or has_factor(request.user):  # type: ignore[arg-type]  # signed in
             return None
