@@ -58,7 +58,7 @@ def filled_form(
         make: makes the form with given data; None: the empty form.
         sent: values by field; others stay as the page shows them.
         fixed: message about a changed value of a disabled field.
-        prefix: stands before the names of fields in errors, such as `responses.`.
+        prefix: stands before the names of fields in errors.
 
     Raises:
         InvalidFieldsError: by field, what is wrong.
