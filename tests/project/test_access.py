@@ -66,6 +66,12 @@ from turnwise.webhooks import services as webhooks
 
 PUBLIC, SIGNED_IN, OWNER, TOKEN, ADMIN = "public", "signed in", "owner", "token", "admin"
 
+# Calls of the API about a study with a queue.
+OF_QUEUES = (
+    "items", "add_items", "remove_items", "one_item", "declare_gold", "undeclare_gold", "judging_plan",
+    "change_judging_plan", "battery", "change_battery", "delete_battery", "judges", "start_judge",
+    "one_judge", "cancel_judge", "continue_judge",
+)  # fmt: skip
 TOKENS_ALONE = ("rex's token", "mallory's token")
 WAYS_TO_CALL = ("get", "post", "put", "patch", "delete")
 STRANGERS = ("mallory", "mallory's token")
@@ -408,7 +414,14 @@ def things(
             "table": "turns",
             "webhook": delivery.webhook_id,
             "delivery": delivery.pk,
+            "context_set": version.context_set_id,
+            "number": 1,
+            "run": run.pk,
+            "item": item.key,
+            "judge": judge_run.pk,
+            "decision": kept.pk,
         },
+        **{f"api-1:{call}": {"code": queue.code} for call in OF_QUEUES},
         "audits": {"pk": audit.pk, "name": bot.name},
         "knowledge": {"pk": known.base_id, "number": 1, "entity": 1, "article": 1, "token": "none"},
         "contexts": {"pk": version.context_set_id, "number": 1, "token": "none", "ending": "csv"},

@@ -1,5 +1,6 @@
 """Every operation of the API, called as /api/openapi.json says and otherwise, answers as that describes."""
 
+import re
 from collections.abc import Iterator
 from itertools import cycle
 from typing import Any
@@ -13,7 +14,7 @@ from pytest_django.fixtures import Settings
 from schemathesis import APIOperation, Case, GenerationMode, checks
 from schemathesis.specs.openapi import checks as openapi
 
-from tests.conftest import MakeContexts, MakePairs, MakeStudy, enter
+from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeStudy, enter
 from tests.questions.conftest import TONE
 from turnwise.accounts import credentials
 from turnwise.accounts.models import User
@@ -21,9 +22,12 @@ from turnwise.audits import services as audits
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.exports import bundle_jobs
+from turnwise.judges import services as judges
+from turnwise.judging.models import Battery
 from turnwise.project.wsgi import application
+from turnwise.quality.decisions import decide
 from turnwise.questions.services import create_set
-from turnwise.responses.models import Sweep
+from turnwise.responses.models import ResponseRun, Sweep
 from turnwise.studies.models import Bundle, Study
 from turnwise.transcripts import relaying
 from turnwise.webhooks import services as webhooks
@@ -31,6 +35,7 @@ from turnwise.webhooks.models import Webhook
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Operation = APIOperation[Any, Any, Any, Any]
+OF_QUEUE = re.compile(r"/api/studies/{code}/(items|judges|battery|queue/plan)")
 CALLS = 10  # of each operation
 CHECKS = [
     checks.not_a_server_error,
@@ -48,7 +53,12 @@ def make_webhook(owner: User) -> Webhook:
 
 @pytest.fixture
 def named(
-    make_study: MakeStudy, make_pairs: MakePairs, make_contexts: MakeContexts, rex: User, mallory: User
+    make_study: MakeStudy,
+    make_pairs: MakePairs,
+    make_queue: MakeQueue,
+    make_contexts: MakeContexts,
+    rex: User,
+    mallory: User,
 ) -> Iterator[dict[str, str]]:
     """By operation's parameter, or by how its path ends or begins, what there is of Rex."""
     study = make_study()
@@ -58,7 +68,14 @@ def named(
     audit = audits.start(bot, by=rex)
     sweep = Sweep.objects.create(bot=bot, context_version=make_contexts(1), owner=rex, seed=1)
     with_queue = make_pairs().code
+    judged = make_queue(3)
+    with_battery = make_queue(3)
+    Battery.objects.create(plan=with_battery.judging, targets=["Alpha"])
+    version = make_contexts(2)
+    run = ResponseRun.objects.filter(system="Alpha", context_version__size=3)[0]
+    judging = judges.start(judged.asks.get(number=0), bot, draws=1, by=rex)
     taking_part = enter(study)
+    kept = decide(taking_part, "keep", reason="", by=rex)
     rehearsed = make_study({"rehearsed": 1})
     copy = make_study({"simulated": 1}, title="Rehearsal")
     Study.objects.filter(pk=copy.pk).update(rehearsal_of=rehearsed)
@@ -71,6 +88,14 @@ def named(
         "sweep": str(sweep.pk),
         "code": study.code,
         "/pairs": with_queue,
+        **dict.fromkeys(("items", "judges", "queue/plan"), judged.code),
+        "battery": with_battery.code,
+        "context_set": str(version.context_set_id),
+        "number": "1",
+        "run": str(run.pk),
+        "item": str(judged.items.first().key),
+        "judge": str(judging.pk),
+        "decision": str(kept.pk),
         "/queue": with_queue,
         "/removed": with_queue,
         "/rehearsal": rehearsed.code,
@@ -104,6 +129,14 @@ def test_the_api_answers_as_it_describes_itself(
     assert not [name for name, statuses in answered.items() if statuses <= {401, 404}], answered
 
 
+def _known(named: dict[str, str], parameter: str, path: str) -> str:
+    """Value of a parameter of a path: by how the path ends, by its name, or by what it is about."""
+    _, _, kind, *_, last = path.split("/")
+    if parameter == "code" and (below := OF_QUEUE.match(path)):
+        return named[below[1]]
+    return named.get(f"/{last}") or named.get(parameter) or named[kind]
+
+
 def _statuses(operation: Operation, mode: GenerationMode, named: dict[str, str], token: str) -> set[int]:
     """Of the operation's answers, each of which is as it is described."""
     statuses = set()
@@ -116,8 +149,7 @@ def _statuses(operation: Operation, mode: GenerationMode, named: dict[str, str],
     @given(operation.as_strategy(generation_mode=mode))
     def call(case: Case[Any]) -> None:
         for parameter in case.path_parameters if next(is_there) else ():
-            _, _, kind, *_, last = case.path.split("/")
-            case.path_parameters[parameter] = named.get(f"/{last}") or named.get(parameter) or named[kind]
+            case.path_parameters[parameter] = _known(named, parameter, case.path)
         response = case.call(headers={"Authorization": f"Bearer {token}"})
         case.validate_response(response, checks=CHECKS)
         statuses.add(response.status_code)

@@ -1,11 +1,13 @@
-"""REST API of a running study: pause and resume it, and send a message to its active workers."""
+"""REST API of a running study: pause and resume it, end its pilot, and send a message to its workers."""
 
 from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from ninja import Body, Field, Router, Schema
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.crowd.places import pilot
 from turnwise.crowd.running import pausing
 from turnwise.live.http_responses import answers
 from turnwise.studies.models import Study
@@ -79,6 +81,37 @@ def resume(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
         return _running_status(pausing.resume(study.pk, by=request.user.get_username()))
     except ValidationError as error:
         raise HttpError(409, " ".join(error.messages)) from None
+
+
+class PilotOut(Schema):
+    """Progress of a pilot."""
+
+    size: int = Field(description="People wanted; 0: there is no pilot.")
+    is_on: bool = Field(description="Whether only the pilot's people are admitted.")
+    finished: int
+    active: int = Field(description="People who hold a place now.")
+
+
+@router.get("/studies/{slug:code}/pilot", response=answers(PilotOut, 404))
+def pilot_progress(request: AuthenticatedHttpRequest, code: str) -> PilotOut:
+    """Get the progress of a study's pilot."""
+    return _pilot(_study(request, code))
+
+
+@router.post("/studies/{slug:code}/pilot/end", response=answers(PilotOut, 404, 409))
+def end_pilot(request: AuthenticatedHttpRequest, code: str) -> PilotOut:
+    """End the pilot: the study is open to everyone, and the pilot's people are excluded."""
+    study = _study(request, code)
+    try:
+        pilot.end_pilot(study.pk, by=request.user)
+    except ValidationError as error:
+        raise HttpError(409, " ".join(error.messages)) from None
+    return _pilot(_study(request, code))
+
+
+def _pilot(study: Study) -> PilotOut:
+    found = pilot.pilot_progress(study, timezone.now())
+    return PilotOut(size=found.size, is_on=found.is_on, finished=found.finished, active=found.active)
 
 
 @router.put("/studies/{slug:code}/message", response=answers(RunningOut, 404, has_body=True))

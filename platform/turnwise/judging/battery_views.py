@@ -201,12 +201,8 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
     if not isinstance(task, QueuedTask) or not task.has_batteries:
         raise Http404("The workers of this study get no batteries.")
     stored = battery_rules.battery_of(study)
-    form = BatteryForm(
-        request.POST if request.method == "POST" and not _WITHOUT_FORM & {*request.POST} else None,
-        instance=stored or _new(study),
-        systems=[row.system for row in system_counts(study) if row.items],
-        sets=question_sets_of(study),
-    )
+    is_form = request.method == "POST" and not _WITHOUT_FORM & {*request.POST}
+    form = battery_form(study, request.POST if is_form else None)
     refused: list[str] = []
     if request.method == "POST":
         try:
@@ -245,6 +241,16 @@ def battery(request: HttpRequest, pk: int) -> HttpResponse:
         "may_have_ours": stored is None and can_use_shipped_answers(study),
     }
     return render(request, "judging/battery.html", context, status=200 if request.method == "GET" else 422)
+
+
+def battery_form(study: Study, data: Any = None) -> BatteryForm:
+    """The form of a study's battery, or of a new one."""
+    return BatteryForm(
+        data,
+        instance=battery_rules.battery_of(study) or _new(study),
+        systems=[row.system for row in system_counts(study) if row.items],
+        sets=question_sets_of(study),
+    )
 
 
 def _new(study: Study) -> Battery:

@@ -1,7 +1,7 @@
 """Reads of judging studies: items with their systems, votes, and progress."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -278,8 +278,13 @@ def sides_of(item: Item) -> tuple[str, str]:
 
 def system_of(item: Item) -> str:
     """Name of the item's system in reports."""
+    return systems_of(item.study_id, [item.pk])[item.pk]
+
+
+def systems_of(study_id: int, items: Sequence[int]) -> dict[int, str]:
+    """Names of the systems in reports, by key of the item."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT system FROM ({EVERY_ITEM}) AS i WHERE i.id = %s", [item.study_id, item.pk])
-        row = cursor.fetchone()
-    assert row
-    return str(row[0])
+        cursor.execute(
+            f"SELECT id, system FROM ({EVERY_ITEM}) AS i WHERE i.id = ANY(%s)", [study_id, [*items]]
+        )
+        return {item: str(system) for item, system in cursor.fetchall()}

@@ -63,12 +63,13 @@ def page_of(
 
 
 def _key(of: str, cursor: str) -> int:
+    cure = "Send `next` of its page before, or nothing for the first."
     try:
         list_of, key = signing.loads(cursor, salt=_SALT)
     except (signing.BadSignature, ValueError, TypeError):
-        list_of, key = None, 0
+        raise InvalidFieldsError({"cursor": [f"This is no cursor. {cure}"]}) from None
     if list_of != of:
-        says = "This is no cursor of this list. Send `next` of its page before, or nothing for the first."
+        says = f"This cursor belongs to another list ({list_of}), not to this one ({of}). {cure}"
         raise InvalidFieldsError({"cursor": [says]})
     return int(key)
 

@@ -15,12 +15,16 @@ from evaluation.questions import DeclarationError
 from turnwise.audits.api import router as audits
 from turnwise.bots.api import router as bots
 from turnwise.comparisons.sweep_api import router as sweeps
+from turnwise.contexts.api import router as context_sets
 from turnwise.crowd.api import router as running
 from turnwise.crowd.people_api import router as people
 from turnwise.exports.api import router as bundles
 from turnwise.exports.records_api import router as records
 from turnwise.exports.tables_api import router as tables
+from turnwise.judges.api import router as judges
 from turnwise.judging.api import router as queues
+from turnwise.judging.items_api import router as items
+from turnwise.judging.plan_api import router as plans
 from turnwise.live.problems import InvalidFieldsError, problem, problem_response
 from turnwise.project.rest.description import (
     DescribedApi,
@@ -30,9 +34,11 @@ from turnwise.project.rest.description import (
     path_of,
 )
 from turnwise.project.rest.guard import RefusedError, Token
+from turnwise.quality.api import router as quality
 from turnwise.questions.api import router as question_sets
 from turnwise.rehearsals.api import router as rehearsals
 from turnwise.reports.api import router as reports
+from turnwise.responses.api import router as runs
 from turnwise.studies.api import router as parts_of_studies
 from turnwise.studies.rest.calls import router as studies
 from turnwise.studies.rest.lifecycle import router as lifecycle
@@ -92,11 +98,17 @@ api.add_router("", bots)
 api.add_router("", audits)
 api.add_router("", sweeps)
 api.add_router("", question_sets)
+api.add_router("", context_sets)
+api.add_router("", runs)
 api.add_router("", studies)
 api.add_router("", parts_of_studies)
 api.add_router("", lifecycle)
 api.add_router("", running)
 api.add_router("", queues)
+api.add_router("", items)
+api.add_router("", plans)
+api.add_router("", judges)
+api.add_router("", quality)
 api.add_router("", reports)
 api.add_router("", rehearsals)
 api.add_router("", bundles)

@@ -8,15 +8,19 @@ Hi!,a,Hello.                   Hi!,Hello.,Good day.
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
 from turnwise.contexts.reading import ParsedJSON, run_reader, timeout_finding
 from turnwise.contexts.tables import Finding, Row, rows_of
 from turnwise.responses import files
+
+if TYPE_CHECKING:
+    from turnwise.contexts.models import ContextSetVersion
 
 MODEL_COLUMNS = ("model", "system")
 PROMPT_COLUMNS = ("prompt", "context", "question", "instruction")
@@ -146,6 +150,31 @@ def parse_in_subprocess(
     given = {"text": text, "keys": dict(keys), "prompts": dict(prompts), "languages": dict(languages)}
     parsed = run_reader("turnwise.responses.model_files", [ending], given)
     return _as_json(ModelFile(rest=[timeout_finding()])) if parsed is None else parsed
+
+
+def parse_for(version: "ContextSetVersion", text: str, ending: str, system: str) -> ParsedJSON:
+    """Parse a file of responses to the contexts of a version in another process.
+
+    Args:
+        version: of a context set.
+        text: the file.
+        ending: "jsonl" or "csv".
+        system: of all responses; empty: the file names its models.
+    """
+    contexts = list(version.contexts.values_list("key", "pk", "language", "turns"))
+    keys = {key: pk for key, pk, *_ in contexts}
+    languages = {key: language for key, _pk, language, _turns in contexts}
+    if system:
+        parsed = files.parse_in_subprocess(text, ending, keys, languages)
+        return {"models": {system: parsed}, "rest": []}
+    return parse_in_subprocess(text, ending, keys, _prompts(contexts), languages)
+
+
+def _prompts(contexts: list[tuple[str, int, str, list[str]]]) -> dict[str, str]:
+    """Keys of contexts of one turn by its text, without texts of several contexts."""
+    texts = [(turns[0].strip(), key) for key, _pk, _language, turns in contexts if len(turns) == 1]
+    counts = Counter(text for text, _ in texts)
+    return {text: key for text, key in texts if counts[text] == 1}
 
 
 def _as_json(found: ModelFile) -> ParsedJSON:

@@ -1,7 +1,6 @@
 """Pages of runs: list, start, progress, cancel, retry, upload and download."""
 
 import secrets
-from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -252,25 +251,11 @@ def upload(request: AuthenticatedHttpRequest) -> HttpResponse:
 @reads_a_file
 def _read(request: AuthenticatedHttpRequest, chosen: Mapping[str, Any]) -> HttpResponse:
     file, version = chosen["file"], chosen["context_version"]
-    contexts = list(version.contexts.values_list("key", "pk", "language", "turns"))
-    keys = {key: pk for key, pk, *_ in contexts}
-    languages = {key: language for key, _pk, language, _turns in contexts}
-    text, ending, system = file["text"], file["ending"], chosen["system"]
-    if system:
-        parsed = {"models": {system: files.parse_in_subprocess(text, ending, keys, languages)}, "rest": []}
-    else:
-        parsed = model_files.parse_in_subprocess(text, ending, keys, _prompts(contexts), languages)
+    parsed = model_files.parse_for(version, file["text"], file["ending"], chosen["system"])
     stored = {"version": version.pk, "origin": file["origin"], "parsed": parsed}
     return redirect(
         "responses:preview", token=upload_previews.store_upload(request.user.pk, stored, of=_UPLOAD_KIND)
     )
-
-
-def _prompts(contexts: list[tuple[str, int, str, list[str]]]) -> dict[str, str]:
-    """Keys of contexts of one turn by its text, without texts of several contexts."""
-    texts = [(turns[0].strip(), key) for key, _pk, _language, turns in contexts if len(turns) == 1]
-    counts = Counter(text for text, _ in texts)
-    return {text: key for text, key in texts if counts[text] == 1}
 
 
 @login_required

@@ -150,7 +150,7 @@ def _summaries(rows: Sequence[Study]) -> list[StudySummaryOut]:
 
 @router.post("/studies", response=answers(StudyOut, status=201, has_body=True))
 def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
-    """Create a draft from a preset, with any fields of its page; add its items on its page."""
+    """Create a draft from a preset, with any fields of its page; its items are added afterwards."""
     owner = request.user
     study, asks = _new(sent)
     asks = ask_specs(owner, sent.asks, "asks.") if sent.asks else asks

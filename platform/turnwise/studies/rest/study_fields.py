@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from django import forms
 from django.core.exceptions import ValidationError
 from ninja import Field, Schema
 
@@ -12,6 +11,7 @@ from evaluation.texts.lengths import MAX_MESSAGE_CHARS, MAX_REPLY_CHARS
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.live.problems import InvalidFieldsError
+from turnwise.live.submitted_forms import initial_values, merged_values, refuse_invalid
 from turnwise.studies import services
 from turnwise.studies.asks import AskSpec
 from turnwise.studies.models import (
@@ -120,7 +120,7 @@ SETTINGS = frozenset(StudyFields.model_fields) - {"plan"}
 def settings_of(study: Study) -> dict[str, Any]:
     """Values of a study's fields, as its page shows them."""
     form = task_of(study).form.study_form(instance=study)
-    values = _initial(form)
+    values = initial_values(form)
     values["languages"] = study.languages
     return {name: value for name, value in values.items() if name in SETTINGS}
 
@@ -149,16 +149,18 @@ def save(
     plan = fields.pop("plan", None) or {}
     empty = task_of(study).form(by, study)
     planned = empty.template_context().get("plan_form")
-    data = _data(empty.form, fields, study)
+    absent = f"A study of the task “{study.task}” has no field “%(name)s”. Leave it out."
+    data = merged_values(empty.form, fields, absent=absent, fixed=services.OPENED)
     if planned is not None:
-        data |= {planned.add_prefix(name): value for name, value in _data(planned, plan, study).items()}
+        of_plan = merged_values(planned, plan, absent=absent, fixed=services.OPENED, prefix="plan.")
+        data |= {planned.add_prefix(name): value for name, value in of_plan.items()}
     elif plan:
         raise InvalidFieldsError({"plan": [f"A study of the task “{study.task}” has no plan."]})
     page = task_of(study).form(by, study, data)
     filled = page.template_context().get("plan_form")
-    _refuse_wrong(page.form)
+    refuse_invalid(page.form)
     if filled is not None and plan:
-        _refuse_wrong(filled, "plan.")
+        refuse_invalid(filled, "plan.")
     # A draft may lack its plan: contexts, for example, may come later.
     return _stored(page, has_plan=filled is not None and filled.is_valid(), by=by, targets=targets, asks=asks)
 
@@ -183,42 +185,3 @@ def _stored(
         )
     except ValidationError as error:
         raise InvalidFieldsError.of(error) from None
-
-
-def _initial(form: forms.BaseForm) -> dict[str, Any]:
-    return {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}
-
-
-def _data(form: forms.BaseForm, sent: Mapping[str, Any], study: Study) -> dict[str, Any]:
-    """Values of a form as its page would submit them, with those that were sent.
-
-    Raises:
-        InvalidFieldsError: the form has no such field, or the study has been opened and fixes it.
-    """
-    initial, wrong = _initial(form), dict[str, list[str]]()
-    for name, value in sent.items():
-        if name not in form.fields:
-            wrong[name] = [f"A study of the task “{study.task}” has no field “{name}”. Leave it out."]
-        elif form.fields[name].disabled and _submitted(value) != _submitted(initial[name]):
-            wrong[name] = [services.OPENED]
-    if wrong:
-        raise InvalidFieldsError(wrong)
-    return {name: _submitted(value) for name, value in {**initial, **sent}.items()}
-
-
-def _submitted(value: Any) -> Any:
-    """Value as a form submits it: a list as text, nothing as an empty text."""
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "" if value is None else value
-
-
-def _refuse_wrong(form: forms.BaseForm, prefix: str = "") -> None:
-    if form.is_valid():
-        return
-    raise InvalidFieldsError(
-        {
-            "" if name == "__all__" else f"{prefix}{name}": [str(each) for each in says]
-            for name, says in form.errors.items()
-        }
-    )
