@@ -48,12 +48,12 @@ async def test_signing_in_and_out(visit: Visit, rex: User) -> None:
     await visitor.go("/")
     await visitor.page.get_by_label("Username").fill("rex")
     await visitor.page.get_by_label("Password").fill("wrong")
-    await visitor.page.get_by_role("button", name="Sign in").click()
+    await visitor.page.get_by_role("button", name="Sign in", exact=True).click()
     await expect(visitor.page.get_by_role("alert")).to_contain_text("correct username and password")
 
     await visitor.page.get_by_label("Username").fill("rex")
     await visitor.page.get_by_label("Password").fill(PASSWORD)
-    await visitor.page.get_by_role("button", name="Sign in").click()
+    await visitor.page.get_by_role("button", name="Sign in", exact=True).click()
     await visitor.page.get_by_label("Signed in as rex").click()
     await visitor.page.get_by_role("button", name="Sign out").click()
 
@@ -213,7 +213,7 @@ async def test_signing_out_stays_beside_the_brand_on_a_phone(visit: Visit, rex: 
     await phone.go("/")
     await phone.page.get_by_label("Username").fill(rex.username)
     await phone.page.get_by_label("Password").fill(PASSWORD)
-    await phone.page.get_by_role("button", name="Sign in").click()
+    await phone.page.get_by_role("button", name="Sign in", exact=True).click()
 
     brand = await phone.page.get_by_role("link", name="Turnwise").bounding_box()
     account = await phone.page.get_by_label(f"Signed in as {rex.username}").bounding_box()

@@ -51,7 +51,7 @@ def fresh() -> Iterator[str]:
 def manage(database: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, str(ROOT / "manage.py"), *arguments]
     environment = os.environ | {"DATABASE_URL": database}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
 
 
 def contents(address: str) -> dict[str, list[tuple[object, ...]]]:
