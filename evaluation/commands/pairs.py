@@ -5,21 +5,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evaluation.files.reading import FileError, read_table
+import numpy as np
+
+from evaluation.files.reading import FileError, Table, number_from_zero, read_table
 from evaluation.statistics.inference import Nouns
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import LabelsError, coded
 from evaluation.statistics.pairwise import OUTCOMES, Duels, Record, Strengths, bradley_terry, records
+from evaluation.statistics.style_adjusted import StyleAdjusted, style_adjusted
+from evaluation.texts.markdown_style import Style, style_of
+
+BOTH_BAD = "both_bad"
+"""Outcome of a judgment that neither system did well: a tie in the strengths, counted by itself."""
 
 
 def pairs(options: argparse.Namespace) -> dict[str, Any]:
     """Compute the results of every two systems, and Bradley-Terry strengths, from one row per judgment."""
     names = {"first": options.first, "second": options.second, "outcome": options.outcome}
-    beside = [column for column in (options.cluster, options.rater) if column]
-    empty = [options.outcome] if "" in options.missing else []
+    beside = [column for column in (options.cluster, options.rater, *(options.text or ())) if column]
+    beside += [column for _, *columns in options.amount for column in columns]
+    empty = [*([options.outcome] if "" in options.missing else ()), *(options.text or ())]
     table = read_table(options.file, [*names.values(), *beside], may_be_empty=empty)
     given = table.without(options.outcome, options.missing)
-    columns = [given.columns[name] for name in names.values()]
+    first, second, outcome = (given.columns[name] for name in names.values())
+    columns = first, second, ["tie" if each == BOTH_BAD else each for each in outcome]
     cluster = given.columns[options.cluster] if options.cluster else list(map(str, given.lines))
     try:
         duels = Duels.from_rows(zip(*columns, cluster, strict=True))
@@ -32,9 +41,48 @@ def pairs(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "judgments": len(duels),
         "missing": len(table.lines) - len(given.lines),
+        "both_bad": outcome.count(BOTH_BAD),
         "records": [_record(each) for each in records(duels)],
         "strengths": _strengths(bradley_terry(duels)),
+        **_style(options, given, duels),
     }
+
+
+def _style(options: argparse.Namespace, table: Table, duels: Duels) -> dict[str, Any]:
+    """Strengths adjusted for style, if columns say what both sides look like; else nothing."""
+    names: list[str] = []
+    sides: tuple[list[list[float]], list[list[float]]] = [], []
+    if options.text:
+        names += Style._fields
+        for side, column in zip(sides, options.text, strict=True):
+            side += map(list, zip(*(style_of([text]) for text in table.columns[column]), strict=True))
+    for name, *columns in options.amount:
+        names.append(name)
+        for side, column in zip(sides, columns, strict=True):
+            side.append(table.converted(column, number_from_zero))
+    if not names:
+        return {}
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise FileError(f"Two elements of style are called '{twice}'. Give one of them another NAME.")
+    first, second = (np.array(side, dtype=np.float64).T.reshape(len(duels), len(names)) for side in sides)
+    return {"adjusted_for_style": _adjusted(style_adjusted(duels, first, second, names))}
+
+
+def _adjusted(found: StyleAdjusted | Undefined) -> dict[str, Any]:
+    if isinstance(found, Undefined):
+        return {"cannot_be_told": found.reason}
+    effects = {
+        each.element: {
+            "coefficient": each.coefficient,
+            "interval": _interval(each.interval),
+            "usual_difference": each.typical,
+            "share_of_choices": each.share,
+            "interval_of_share": _interval(each.share_interval),
+        }
+        for each in found.effects
+    }
+    return _strengths(found.strengths) | {"effects": effects, "never_differs": found.equal}
 
 
 def _record(record: Record) -> dict[str, Any]:
@@ -81,7 +129,8 @@ def add_parser(commands: Any) -> None:
     """
     about = (
         "Wins, losses and ties of every two systems with intervals of their shares, and Bradley-Terry "
-        f"strengths, from one line for each judgment. Outcomes: {', '.join(OUTCOMES)}."
+        f"strengths, also adjusted for style, from one line for each judgment. Outcomes: "
+        f"{', '.join(OUTCOMES)}, and {BOTH_BAD}, which counts as a tie and by itself."
     )
     command = commands.add_parser("pairs", help=about, description=about)
     add = command.add_argument
@@ -89,11 +138,15 @@ def add_parser(commands: Any) -> None:
     for option, meaning in (
         ("first", "names one system"),
         ("second", "names the other system"),
-        ("outcome", "says which is better: first, second or tie"),
+        ("outcome", "says which is better: first, second, tie or both_bad"),
     ):
         add(f"--{option}", default=option, help=f"column that {meaning}; default: {option}")
     add("--cluster", help="column with the context or item; default: each judgment is one")
     add("--rater", help="column that names the rater")
     meaning = "this outcome stands for no answer ('' is an empty cell); may be repeated"
     add("--missing", action="append", default=[], metavar="VALUE", help=meaning)
+    meaning = "columns with what both systems said: adjusts strengths for length, headers, lists and bold"
+    add("--text", nargs=2, metavar=("FIRST", "SECOND"), help=meaning)
+    meaning = "columns with numbers from 0 up, such as tokens, to adjust strengths for; may be repeated"
+    add("--amount", nargs=3, action="append", default=[], metavar=("NAME", "FIRST", "SECOND"), help=meaning)
     command.set_defaults(run=pairs)

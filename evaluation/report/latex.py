@@ -181,20 +181,42 @@ def _strengths(result: Result) -> _Made:
     rows = []
     for each in result.get("preferences", ()):
         clear = {bot["bot"]: bot for bot in each["strengths_clear"].get("bots", ())}
+        styled = {bot["bot"]: bot for bot in each.get("style", {}).get("bots", ())}
         rows += [
             [
                 escaped(each["key"].capitalize()),
                 escaped(bot["bot"]),
                 estimate(bot, digits=2),
                 estimate(clear.get(bot["bot"], {}), digits=2),
+                estimate(styled.get(bot["bot"], {}), digits=2),
             ]
             for bot in each["strengths"].get("bots", ())
         ]
     notes = (
         f"Bradley-Terry strengths with ties after Davidson: log-odds that sum to 0, with "
-        f"{percent(result['level'])} intervals; the same without ambiguous pairs."
+        f"{percent(result['level'])} intervals; the same without ambiguous pairs; and adjusted for style, "
+        f"which is length and Markdown."
     )
-    return ["Question", "System", "Strength", "Without ambiguous"], rows, notes, 2
+    return ["Question", "System", "Strength", "Without ambiguous", "Adjusted"], rows, notes, 2
+
+
+def _style(result: Result) -> _Made:
+    rows = [
+        [
+            escaped(each["key"].capitalize()),
+            escaped(effect["title"]),
+            estimate({"value": effect["coefficient"], **effect["interval"]}, digits=2),
+            estimate(effect["share"]),
+        ]
+        for each in result.get("preferences", ())
+        for effect in each.get("style", {}).get("effects", ())
+    ]
+    notes = (
+        f"Effects of style on judgments, estimated together with the strengths: log-odds of being preferred "
+        f"for the usual difference in style, with {percent(result['level'])} intervals, and the share of "
+        f"choices that this makes of an even one, in percent."
+    )
+    return ["Question", "Style", "Coefficient", "Share"], rows, notes, 2
 
 
 def _battery(result: Result) -> _Made:
@@ -330,6 +352,7 @@ _TABLES: Mapping[str, Callable[[Result], _Made]] = {
     "comparisons": _comparisons,
     "preferences": _preferences,
     "strengths": _strengths,
+    "style": _style,
     "battery": _battery,
     "facets": _facets,
     "variance": _variance,

@@ -199,33 +199,59 @@ def bradley_terry(duels: Duels, *, level: float = LEVEL) -> Strengths | Undefine
         The strengths. `Undefined` if no judgment names a winner, or if a group of bots won, or lost, every
         time against the rest: their strength would be infinite.
     """
-    reason = _no_estimate(duels)
+    reason = why_no_estimate(duels)
     if reason:
         return reason
     design = _design(duels.pairs, len(duels.bots), with_ties=bool((duels.outcome == 2).any()))
     estimate, information = _newton(duels.counts[:, : design.shape[1]], design)
     if np.isnan(estimate).any():
         return Undefined("There are too few judgments for each side, so a strength has no finite estimate.")
-    names = duels.bots.tolist()
     tie_tendency = (
         float(estimate[-1]) if design.shape[1] == len(OUTCOMES) else Undefined("No judgment is a tie.")
     )
-    strength = dict(zip(names, estimate[: len(names)].tolist(), strict=True))
-    sums = [
-        summed(each, duels.cluster, duels.rater) for each in _influence(duels, design, estimate, information)
+    influence = _influence(duels, design, estimate, information)
+    return strengths_from(duels, estimate, influence, tie_tendency, level)
+
+
+def strengths_from(
+    duels: Duels, estimate: FloatArray, influence: FloatArray, tie_tendency: float | Undefined, level: float
+) -> Strengths:
+    """Strengths with the intervals that follow from influence values.
+
+    Args:
+        duels: the judgments.
+        estimate: (w,) parameters; the first are the strengths of `duels.bots`.
+        influence: (w, n) influence of each judgment on each parameter.
+        tie_tendency: as in `Strengths`.
+        level: nominal coverage.
+    """
+    names = duels.bots.tolist()
+    found = [
+        clustered_interval(duels, value, of_bot, level)
+        for value, of_bot in zip(estimate[: len(names)].tolist(), influence, strict=False)
     ]
-    intervals: dict[Hashable, Interval | Undefined] = {}
-    over = None
-    for (name, value), of_bot in zip(strength.items(), sums, strict=False):
-        variance = spread(of_bot)
-        if variance is None:
-            intervals[name] = Undefined(
-                "All judgments depend on each other (one rater or item); an interval needs 2."
-            )
-            continue
-        half, over = t(variance.freedom, level) * float(np.sqrt(variance.variance)), variance.over
-        intervals[name] = Interval(value - half, value + half, level, "t")
-    return Strengths(strength, intervals, tie_tendency, over, sums[0].numbers, level)
+    _, over, numbers = found[0]
+    return Strengths(
+        strength=dict(zip(names, estimate[: len(names)].tolist(), strict=True)),
+        intervals=dict(zip(names, [interval for interval, *_ in found], strict=True)),
+        tie_tendency=tie_tendency,
+        over=over,
+        numbers=numbers,
+        level=level,
+    )
+
+
+def clustered_interval(
+    duels: Duels, value: float, influence: FloatArray, level: float
+) -> tuple[Interval | Undefined, Over | None, Numbers]:
+    """Student's t interval of a parameter over what the judgments cross, and what it generalises to."""
+    sums = summed(influence, duels.cluster, duels.rater)
+    variance = spread(sums)
+    if variance is None:
+        reason = "All judgments depend on each other (one rater or item); an interval needs 2."
+        return Undefined(reason), None, sums.numbers
+    half = t(variance.freedom, level) * float(np.sqrt(variance.variance))
+    return Interval(value - half, value + half, level, "t"), variance.over, sums.numbers
 
 
 def expected_strengths(expected: Mapping[tuple[str, str], Sequence[float]]) -> dict[str, float]:
@@ -250,7 +276,7 @@ def _column(values: list[Hashable]) -> AnyArray:
     return column
 
 
-def _no_estimate(duels: Duels) -> Undefined | None:
+def why_no_estimate(duels: Duels) -> Undefined | None:
     """The reason why no estimate exists; None if there is one.
 
     It exists if every bot reaches every other through pairs with "did not lose every time" (Ford 1957).

@@ -51,7 +51,7 @@ async def test_few_actions_from_signing_in_to_the_report_of_a_rehearsal(visit: V
 
     await do.fill(page.get_by_label("Username"), "rex")
     await do.fill(page.get_by_label("Password"), "correct horse")
-    await do.press(page.get_by_role("button", name="Sign in"))
+    await do.press(page.get_by_role("button", name="Sign in", exact=True))
     await do.press(page.get_by_role("link", name="New study").first)
     await do.press(page.get_by_role("link", name="Meena, interactive"))
     await do.fill(page.get_by_label("Title"), "Tea or coffee")

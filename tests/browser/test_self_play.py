@@ -48,7 +48,7 @@ async def test_two_chatbots_talk_while_their_page_is_open(
     await visitor.go("/studies/new/?task=self_play")
     await page.get_by_label("Username").fill("rex")
     await page.get_by_label("Password").fill(PASSWORD)
-    await page.get_by_role("button", name="Sign in").click()
+    await page.get_by_role("button", name="Sign in", exact=True).click()
 
     await looks_right(visitor)
     await page.get_by_label("Title").fill("Ann meets Bob")

@@ -44,7 +44,7 @@ async def test_the_way_of_a_study_by_mouse(visit: Visit, walked: Study) -> None:
     await rex.go("/")
     await page.get_by_label("Username").fill("rex")
     await page.get_by_label("Password").fill(PASSWORD)
-    await page.get_by_role("button", name="Sign in").click()
+    await page.get_by_role("button", name="Sign in", exact=True).click()
     await expect(page.get_by_role("heading", name="Home")).to_be_visible()
     await fits(rex)
 
@@ -96,7 +96,7 @@ async def test_the_way_of_a_study_by_touch(visit: Visit, walked: Study) -> None:
     await rex.go("/")
     await page.get_by_label("Username").fill("rex")
     await page.get_by_label("Password").fill(PASSWORD)
-    await page.get_by_role("button", name="Sign in").tap()
+    await page.get_by_role("button", name="Sign in", exact=True).tap()
     await expect(page.get_by_role("heading", name="Home")).to_be_visible()
     await fits(rex)
     menu = page.get_by_role("navigation", name="Main")

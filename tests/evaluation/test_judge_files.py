@@ -132,3 +132,41 @@ def test_pairs_names_a_bad_outcome_and_leaves_out_what_is_missing(pairs):
     assert "line 11, column outcome: empty" in pairs(bad)[1]
     assert pairs(bad, "--missing", "")[1]["missing"] == 1
     assert "line 11, column outcome: 'draw' is none of" in pairs(DUELS.replace("tie", "draw"))[1]
+
+
+def test_both_bad_is_a_tie_and_counted_by_itself(pairs):
+    answer = pairs(DUELS + "a,b,both_bad,r4\n")[1]
+
+    assert (answer["both_bad"], answer["records"][0]["ties"]["number"]) == (1, 2)
+
+
+def styled(rows: int = 120) -> str:
+    """The longer side wins three times of four, whoever wrote it."""
+    lines = ["first,second,outcome,one,other,tokens_one,tokens_other"]
+    for n in range(rows):
+        long, short = 40 + n % 7, 10 + n % 5
+        is_first_long, wins = n % 2 == 0, n % 4 != 3
+        one, other = (long, short) if is_first_long else (short, long)
+        outcome = "first" if is_first_long == wins else "second"
+        names = "a,b" if n % 3 else "b,a"
+        lines.append(f"{names},{outcome},{'x' * one},{'y' * other},{one},{other}")
+    return "\n".join(lines) + "\n"
+
+
+def test_pairs_adjusts_for_the_style_of_texts_and_for_given_numbers(pairs):
+    found = pairs(styled(), "--text", "one", "other")[1]["adjusted_for_style"]
+
+    assert found["never_differs"] == ["headers", "lists", "bold"]
+    assert found["effects"]["length"]["share_of_choices"] == pytest.approx(0.75, abs=0.03)
+    assert set(found["systems"]) == {"a", "b"}
+    of_tokens = pairs(styled(), "--amount", "tokens", "tokens_one", "tokens_other")[1]["adjusted_for_style"]
+    assert of_tokens["effects"]["tokens"]["coefficient"] > 0
+    assert "adjusted_for_style" not in pairs(styled())[1]
+
+
+def test_pairs_refuses_amounts_that_are_none(pairs):
+    table = styled().replace(",40,10", ",forty,10")
+
+    assert "column tokens_one: 'forty'" in pairs(table, "--amount", "t", "tokens_one", "tokens_other")[1]
+    twice = ["--amount", "t", "tokens_one", "tokens_other"] * 2
+    assert "Two elements of style are called 't'" in pairs(styled(), *twice)[1]

@@ -1,6 +1,7 @@
 """The numbers of a study of pairs, counted by hand and against other sources."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -329,3 +330,56 @@ def test_without_judgments_there_is_nothing_to_report() -> None:
 
     assert found["bots"] == []
     assert found["preferences"][0]["meetings"] == []
+
+
+def styled(seed: int = 8) -> JudgedPairs:
+    """A and B are equally good; A writes longer, and three of four raters take the longer side."""
+    draw, rows, style = np.random.default_rng(seed), [], []
+    for item in range(200):
+        first, second = ("A", "B") if item % 2 else ("B", "A")
+        lengths = {"A": draw.integers(300, 900), "B": draw.integers(100, 500)}
+        is_first = (lengths[first] > lengths[second]) == (draw.random() < 0.75)
+        rows.append((item, f"r{item % 25}", first, second, "first" if is_first else "second"))
+        style.append([[lengths[first], 0, 0, 1], [lengths[second], 0, 0, 1]])
+    return replace(judged(rows), style=np.array(style))
+
+
+def test_strengths_adjusted_for_style_stand_beside_the_others() -> None:
+    data = styled()
+    (found,) = pair_figures(PREFERENCE, data)["preferences"]
+    style = found["style"]
+
+    def of_a(figures: dict[str, Any]) -> float:
+        return float(next(bot["value"] for bot in figures["bots"] if bot["bot"] == "A"))
+
+    assert of_a(found["strengths"]) > 0.3  # A is longer, and leads for that alone
+    assert abs(of_a(style)) < 0.3
+    (effect,) = style["effects"]
+    assert effect["is_beyond_chance"]
+    assert effect["interval"]["low"] < effect["coefficient"] < effect["interval"]["high"]
+    assert "the longer side is preferred in" in effect["words"]
+    assert style["equal"] == ["Headers", "List items", "Bold passages"]
+
+
+def test_style_follows_the_sides_whichever_way_they_were_shown() -> None:
+    data = styled()
+    other = np.array(["first", "second"], dtype=object)
+    answers = {key: codes.copy() for key, codes in data.judged.answers.items()}
+    (question,) = PREFERENCE.questions
+    first, second = coded_answers(question, list(other))
+    answers["better"] = np.where(answers["better"] == first, second, first)
+    turned = replace(
+        data,
+        judged=replace(data.judged, bot=data.other, answers=answers),
+        other=data.judged.bot,
+        style=data.style[:, ::-1],  # type: ignore[index]
+    )
+
+    one, same = (pair_figures(PREFERENCE, each)["preferences"][0]["style"] for each in (data, turned))
+    assert one == same
+
+
+def test_without_the_style_of_sides_there_is_no_such_figure() -> None:
+    assert "style" not in of(FOUR)
+    none = of(FOUR, style=np.ones((12, 2, 4), dtype=np.int64))["style"]
+    assert "same style" in none["undefined"]

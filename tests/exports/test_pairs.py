@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import random
 import zipfile
@@ -23,6 +24,7 @@ from turnwise.judging.items.pairs import PairSource
 from turnwise.judging.models import Slot
 from turnwise.judging.queue import services as judging
 from turnwise.reports.models import Chart
+from turnwise.responses.models import Response
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -119,6 +121,50 @@ def test_position_biases_are_counted_from_the_sides_that_raters_saw(make_pairs: 
     assert first["value"] == pytest.approx(100 * sum(took_first) / len(took_first))
     assert longer["value"] == pytest.approx(100 * sum(took_longer) / len(took_longer))
     assert longer["is_beyond_chance"]
+
+
+def test_strengths_are_adjusted_for_the_length_of_the_responses(
+    make_pairs: MakePairs, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
+    """Raters take the longer side in most judgments, whichever system wrote it."""
+    rng, judged = random.Random(2), itertools.count()
+    study: Study = make_pairs(20, ("Alpha", "Beta"), question_set="preferences")
+    for response in Response.objects.all():
+        response.text += " and so on" * rng.randrange(30)
+        response.save()
+    for _ in range(4):
+        desk = begin(study)
+        while items := judging.state(desk)["items"]:
+            first, second = (len(side["texts"][0]) for side in items[0]["sides"])
+            liked = "first" if (first > second) == (next(judged) % 7 > 0) else "second"
+            given = dict.fromkeys(("quality", "fluency", "relatedness", "empathy"), liked)
+            judging.judge(desk, key=UUID(items[0]["key"]), answers=given)
+    study.refresh_from_db()
+    stored = computed(study).result
+    assert stored
+
+    style = stored["preferences"][0]["style"]
+    page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+    again = recompute(bundled(study, tmp_path))
+
+    [length] = style["effects"]
+    assert length["element"] == "length"
+    assert length["share"]["value"] > 70
+    assert style["equal"] == ["Headers", "List items", "Bold passages"]
+    assert length["words"] in page
+    assert (again.report, again.differences) == (stored, [])
+
+
+def test_few_judgments_are_not_adjusted_and_the_report_says_why(
+    make_pairs: MakePairs, rex: User, sign_in: SignIn
+) -> None:
+    study: Study = make_pairs(4, ("Alpha", "Beta and two of his friends"), question_set="preferences")
+    judge_all(study, 2, "Beta")
+    computed(study)
+
+    page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
+
+    assert "Strengths adjusted for style need" in page or "No strengths:" in page
 
 
 def tables_of(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -256,7 +256,7 @@ async def _sign_in(page: Page, link: str, password: str) -> None:
     await page.goto(link)
     await page.get_by_label("Username").fill("admin")
     await page.get_by_label("Password").fill(password)
-    await page.get_by_role("button", name="Sign in").click()
+    await page.get_by_role("button", name="Sign in", exact=True).click()
     await expect(page.get_by_role("heading", name="Sign in")).not_to_be_visible()
 
 

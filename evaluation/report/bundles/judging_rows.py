@@ -20,6 +20,7 @@ from evaluation.report.studies.judging import JudgedItems
 from evaluation.report.studies.pairs import JudgedPairs, name_of
 from evaluation.report.studies.replies import ReplyFacts, facts_of, judged_prices_of
 from evaluation.statistics.labels import IntArray
+from evaluation.texts.markdown_style import Style, style_of, texts_of_speaker
 from evaluation.texts.uninformative_contexts import Contexts, word_count
 
 Row = dict[str, Any]
@@ -187,6 +188,7 @@ def _number(answer: float | None) -> float:
 
 _SIDES = ("first_system", "second_system")
 _TEXTS = ("first_said", "second_said")
+_SPEAKERS = ("first_speaker", "second_speaker")
 
 
 def judged_pairs(
@@ -218,6 +220,7 @@ def judged_pairs(
         [pair[side] for side in (_SIDES[::-1] if row["sides_swapped"] else _SIDES)]
         for pair, row in zip(of, rows, strict=True)
     ]
+    swapped = [row["sides_swapped"] for row in rows]
     texts = {key: [json.loads(pair[side]) for side in _TEXTS] for key, pair in by_key.items()}
     judged = judged_rows(
         questions,
@@ -239,7 +242,8 @@ def judged_pairs(
         items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
         languages=about["languages"],
         contexts=Contexts.of([json.loads(pair["said_before"]) for pair in by_key.values()]),
-        words=side_word_counts(texts, [pair["item"] for pair in of], [row["sides_swapped"] for row in rows]),
+        words=side_word_counts(texts, [pair["item"] for pair in of], swapped),
+        style=_style(by_key, texts, [pair["item"] for pair in of], swapped),
         design=design,
         noun=noun_of(any(pair["said_before"] != "[]" for pair in by_key.values())),
         replies=replies,
@@ -307,6 +311,49 @@ def side_word_counts(
     words = {item: [word_count(side) for side in sides] for item, sides in texts.items()}
     counts = [words[item][:: -1 if other else 1] for item, other in zip(items, swapped, strict=True)]
     return np.array(counts, dtype=np.int64).reshape(-1, 2)
+
+
+def _style(
+    by_key: Mapping[str, Row],
+    texts: Mapping[Hashable, Sequence[Sequence[str]]],
+    items: Sequence[str],
+    swapped: Sequence[bool],
+) -> IntArray | None:
+    """Style of both sides of each judgment; None for older bundles, which do not say who speaks."""
+    if not all(speaker in pair for pair in by_key.values() for speaker in _SPEAKERS):
+        return None
+    speakers: dict[Hashable, list[int | None]] = {
+        key: [pair[speaker] for speaker in _SPEAKERS] for key, pair in by_key.items()
+    }
+    return side_styles(texts, speakers, items, swapped)
+
+
+def side_styles(
+    texts: Mapping[Hashable, Sequence[Sequence[str]]],
+    speakers: Mapping[Hashable, Sequence[int | None]],
+    items: Sequence[Hashable],
+    swapped: Sequence[bool],
+) -> IntArray:
+    """Count length and Markdown of what the system says on both sides of each judgment.
+
+    Args:
+        texts: by item, the texts of its two sides.
+        speakers: by item, for each side who of the two speakers is the system, as in `texts_of_speaker`.
+        items: (n,) the item of each judgment.
+        swapped: (n,) true if the rater saw the second side first.
+
+    Returns:
+        (n, 2, 4) `Style` of the side that the rater saw first, and of the other side.
+    """
+    styles = {
+        item: [
+            style_of(texts_of_speaker(side, speaker))
+            for side, speaker in zip(sides, speakers[item], strict=True)
+        ]
+        for item, sides in texts.items()
+    }
+    found = [styles[item][:: -1 if other else 1] for item, other in zip(items, swapped, strict=True)]
+    return np.array(found, dtype=np.int64).reshape(-1, 2, len(Style._fields))
 
 
 def counted(names: Iterable[str]) -> dict[str, int]:

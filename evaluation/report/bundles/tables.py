@@ -103,7 +103,10 @@ LATER_COLUMNS = {
     CONVERSATIONS.name: frozenset(("scenario",)),
     ITEMS.name: frozenset(("bot", "given_at")),
     "pairs": frozenset(
-        (*(column.name for column in _OF_RESPONSES), *(f"{side}_dialogue" for side in _SIDES))
+        (
+            *(column.name for column in _OF_RESPONSES),
+            *(f"{side}_{name}" for side in _SIDES for name in ("dialogue", "speaker")),
+        )
     ),
     "machine_labels": frozenset(("sides_swapped", "has_seen")),
 }
@@ -148,6 +151,16 @@ PAIRS = Table(
                 f"{side}_dialogue",
                 Kind.TEXT,
                 f"public id of the conversation of the {side} side; empty for responses",
+            )
+            for side in _SIDES
+        ),
+        *(
+            Column(
+                f"{side}_speaker",
+                Kind.INTEGER,
+                f"which of the texts of the {side} side are the system's: 0 for the first and every other "
+                "one, 1 for the second and every other one; empty for responses, and where no speaker or "
+                "both are bots",
             )
             for side in _SIDES
         ),

@@ -24,12 +24,13 @@ from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.leader import Arrivals, batches, lead_of_raters, means_of_raters, raters_in_order
 from evaluation.report.raters import agreement, rater_figures
 from evaluation.report.studies.judging import majority_scores, raters_per_item
+from evaluation.report.studies.pair_strengths import strength_figures, style_figures
 from evaluation.report.studies.replies import Price, ReplyFacts, judged_reply_figures
 from evaluation.statistics.differences import Difference, differences, with_holm
 from evaluation.statistics.inference import Nouns, Sample
-from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import AnyArray, BoolArray, IntArray, coded
-from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry
+from evaluation.statistics.pairwise import Duels
 from evaluation.texts.uninformative_contexts import NO_CONTEXTS, Contexts
 
 _MOST_RATERS_FOR_KAPPA = 400
@@ -53,6 +54,7 @@ class JudgedPairs:
         noun: noun for `dialogue`.
         contexts: summary of the contexts.
         words: (n, 2) number of words of the side shown first and of the other; None if unknown.
+        style: (n, 2, 4) `markdown_style.Style` of what the systems said on both sides; None if unknown.
         design: protocol and asks of the study.
         replies: by system, facts about each of its judged responses, each once.
         prices: prices of the bots that gave them, by name.
@@ -69,6 +71,7 @@ class JudgedPairs:
     training_tries: int = 0
     contexts: Contexts = NO_CONTEXTS
     words: IntArray | None = None
+    style: IntArray | None = None
     design: Design = field(default_factory=Design)
     replies: Mapping[str, Sequence[ReplyFacts]] = field(default_factory=dict)
     prices: Mapping[str, Sequence[Price]] = field(default_factory=dict)
@@ -96,6 +99,7 @@ class _Sides:
         second: (n,) the other system.
         swapped: (n,) true if the rater saw the second system first.
         words: (n, 2) number of words of each side; None if unknown.
+        style: (n, 2, 4) style of each side; None if unknown.
     """
 
     judged: Judged
@@ -103,10 +107,12 @@ class _Sides:
     second: AnyArray
     swapped: BoolArray
     words: IntArray | None
+    style: IntArray | None
 
     def where(self, keep: BoolArray | IntArray) -> "_Sides":
-        words = None if self.words is None else self.words[keep]
-        return _Sides(self.judged.where(keep), self.first[keep], self.second[keep], self.swapped[keep], words)
+        words, style = (None if each is None else each[keep] for each in (self.words, self.style))
+        rows = self.first[keep], self.second[keep], self.swapped[keep]
+        return _Sides(self.judged.where(keep), *rows, words, style)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,8 +210,17 @@ def _in_order_of_names(questions: QuestionSet, data: JudgedPairs) -> _Sides:
     }
     named = replace(judged, bot=np.array(names, dtype=object), answers=answers)
     first, second = np.where(swapped, other, judged.bot), np.where(swapped, judged.bot, other)
-    words = None if data.words is None else np.where(swapped[:, None], data.words[:, ::-1], data.words)
-    return _Sides(named, first, second, swapped, words).where(named.order)
+    words, style = (_sides_turned(each, swapped) for each in (data.words, data.style))
+    return _Sides(named, first, second, swapped, words, style).where(named.order)
+
+
+def _sides_turned(amounts: IntArray | None, swapped: BoolArray) -> IntArray | None:
+    """(n, 2, …) amounts of both sides, exchanged where the sides were shown in the other order."""
+    if amounts is None:
+        return None
+    turned: IntArray = amounts.copy()
+    turned[swapped] = amounts[swapped, ::-1]
+    return turned
 
 
 # --- one question ------------------------------------------------------------------------------------
@@ -235,9 +250,25 @@ def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arriv
         "meetings": rows,
         "kappa": _kappa(answered.judged, outcome),
         "leanings": leanings(answered.judged, outcome, answered.swapped, answered.words, terms),
-        "strengths": _strengths(answered, outcome, terms),
-        "strengths_clear": _strengths(agreed, clear_outcome, terms),
+        "strengths": strength_figures(_duels(answered, outcome), terms),
+        "strengths_clear": strength_figures(_duels(agreed, clear_outcome), terms),
+        **_style(answered, outcome, terms),
     }
+
+
+def _style(sides: _Sides, outcome: IntArray, terms: Terms) -> dict[str, Any]:
+    """Strengths adjusted for style, under `style`; empty if the style of the sides is unknown."""
+    if sides.style is None:
+        return {}
+    return {"style": style_figures(_duels(sides, outcome), sides.style, terms)}
+
+
+def _duels(sides: _Sides, outcome: IntArray) -> Duels:
+    bots, code = coded(np.concatenate([sides.first, sides.second]))
+    first, second = code[: len(outcome)], code[len(outcome) :]
+    return Duels(
+        bots, first, second, outcome, coded(sides.judged.dialogue)[1], coded(sides.judged.rater_code)[1]
+    )
 
 
 def _always_valid_lead(
@@ -333,43 +364,6 @@ def _kappa(judged: Judged, outcome: IntArray) -> dict[str, Any]:
         return {"undefined": median.reason}
     defined = sum(not isinstance(each.kappa, Undefined) for each in met)
     return {"value": median, "pairs": defined, "of": len(met)}
-
-
-# --- all systems on one scale ---------------------------------------------------------------------------
-
-
-def _strengths(sides: _Sides, outcome: IntArray, terms: Terms) -> dict[str, Any]:
-    """Bradley-Terry strengths of all systems, with ties, as stored and shown."""
-    if not len(outcome):
-        return {"undefined": "There are no judgments."}
-    bots, code = coded(np.concatenate([sides.first, sides.second]))
-    first, second = code[: len(outcome)], code[len(outcome) :]
-    duels = Duels(
-        bots, first, second, outcome, coded(sides.judged.dialogue)[1], coded(sides.judged.rater_code)[1]
-    )
-    strengths = bradley_terry(duels, level=terms.level)
-    if isinstance(strengths, Undefined):
-        return {"undefined": strengths.reason}
-    return {
-        "bots": [_strength(bot, strengths) for bot in bots.tolist()],
-        "tie_tendency": None
-        if isinstance(strengths.tie_tendency, Undefined)
-        else _exact(strengths.tie_tendency),
-        "rests_on": strengths.describe_interval(terms.nouns),
-    }
-
-
-def _strength(bot: str, strengths: Strengths) -> dict[str, Any]:
-    cell: dict[str, Any] = {"bot": bot, "value": _exact(strengths.strength[bot])}
-    interval = strengths.intervals[bot]
-    if isinstance(interval, Interval):
-        return cell | {"low": _exact(interval.low), "high": _exact(interval.high)}
-    return cell | {"undefined": interval.reason}
-
-
-def _exact(number: float) -> float:
-    """Round to ten digits; further digits of the solution differ between processors."""
-    return float(f"{number:.10g}")
 
 
 def _conduct(questions: QuestionSet, data: JudgedPairs, plan: AnalysisPlan) -> SideBySide:

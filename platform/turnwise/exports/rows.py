@@ -151,7 +151,8 @@ SELECT i.key::text, ask.number, i.first_system, i.second_system, dense_rank() OV
        v.fingerprint, w.fingerprint,
        r.id, b.name, r.created_at, r.latency_ms, {columns_of("r.generation", "r.bot_version_id IS NOT NULL")},
        s.id, o.name, s.created_at, s.latency_ms, {columns_of("s.generation", "s.bot_version_id IS NOT NULL")},
-       d.public_id::text, e.public_id::text
+       d.public_id::text, e.public_id::text,
+       judging_speaker(pair.first_dialogue_id), judging_speaker(pair.second_dialogue_id)
   FROM ({items_of()}) AS i
   JOIN judging_item AS item ON item.id = i.id
   JOIN studies_ask AS ask ON ask.id = i.ask_id

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from evaluation.report.bundles.judging_rows import counted, noun_of, side_word_counts
+from evaluation.report.bundles.judging_rows import counted, noun_of, side_styles, side_word_counts
 from evaluation.report.figures import coded_questions
 from evaluation.report.label_columns import Judged
 from evaluation.report.studies.contexts import ContextFacts
@@ -100,7 +100,8 @@ SELECT i.first_system, i.second_system, i.cluster < 0, coalesce(to_json(c.turns)
        CASE WHEN r.id IS NULL THEN judging_said_in(pair.first_dialogue_id)
             ELSE jsonb_build_array(i.first_text) END::json,
        CASE WHEN r.id IS NULL THEN judging_said_in(pair.second_dialogue_id)
-            ELSE jsonb_build_array(i.second_text) END::json
+            ELSE jsonb_build_array(i.second_text) END::json,
+       judging_speaker(pair.first_dialogue_id), judging_speaker(pair.second_dialogue_id)
   FROM ({items_of(ask="%s")}) AS i
   JOIN judging_item AS item ON item.id = i.id
   JOIN labels_pair AS pair ON pair.id = item.pair_id
@@ -123,8 +124,10 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
         meetings = cursor.fetchall()
     redactor = redactor_for(study)
     sides = {
-        item: [redact_texts(side, redactor) for side in of_pair] for _, _, _, _, item, *of_pair in meetings
+        item: [redact_texts(side, redactor) for side in (first, second)]
+        for _, _, _, _, item, first, second, *_ in meetings
     }
+    speakers = {item: of_pair[-2:] for _, _, _, _, item, *of_pair in meetings}
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[2], dtype=np.int64),
@@ -146,6 +149,7 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
         items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
         contexts=Contexts.of([redact_texts(turns, redactor) for _, _, _, turns, *_ in meetings]),
         words=side_word_counts(sides, columns[8], columns[9]),
+        style=side_styles(sides, speakers, columns[8], columns[9]),
         languages=study.languages,
         noun=noun_of(any(has_context for _, _, has_context, *_ in meetings)),
         design=design_of(study),

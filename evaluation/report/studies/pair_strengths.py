@@ -1,0 +1,128 @@
+"""Strengths of all systems of a study of pairs on one scale, as they are and adjusted for style. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evaluation.report.intervals import Terms
+from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import IntArray
+from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry
+from evaluation.statistics.style_adjusted import StyleAdjusted, StyleEffect, style_adjusted
+from evaluation.texts.markdown_style import Style
+
+ELEMENTS: Mapping[str, tuple[str, str]] = {
+    "length": ("Length", "the longer side"),
+    "headers": ("Headers", "the side with more headers"),
+    "lists": ("List items", "the side with more list items"),
+    "bold": ("Bold passages", "the side with more bold passages"),
+}
+"""By element of `Style`: its title, and the side that has more of it."""
+
+
+def strength_figures(duels: Duels, terms: Terms) -> dict[str, Any]:
+    """Bradley-Terry strengths of all systems, with ties, as stored and shown.
+
+    Returns:
+        `bots` with `value` and `low` and `high` or `undefined`; `tie_tendency`; `rests_on`, what the
+        intervals generalise to. Only `undefined` if there are no strengths.
+    """
+    if not len(duels):
+        return {"undefined": "There are no judgments."}
+    strengths = bradley_terry(duels, level=terms.level)
+    return {"undefined": strengths.reason} if isinstance(strengths, Undefined) else _stored(strengths, terms)
+
+
+def style_figures(duels: Duels, style: IntArray, terms: Terms) -> dict[str, Any]:
+    """Strengths of all systems adjusted for style, and the effect of each element of style.
+
+    Args:
+        duels: (n) the judgments.
+        style: (n, 2, 4) `Style` of the first and of the second side.
+        terms: level and nouns of the intervals.
+
+    Returns:
+        The keys of `strength_figures`; `effects`, for each element `coefficient` with its interval,
+        `typical`, `share` of choices in percent for the side with more of it, and `words`; `equal`, titles of
+        the elements in which no two sides differ; `changes`, a sentence on the order of the systems. Only
+        `undefined` if there are no such strengths.
+    """
+    if not len(duels):
+        return {"undefined": "There are no judgments."}
+    found = style_adjusted(duels, style[:, 0], style[:, 1], Style._fields, level=terms.level)
+    if isinstance(found, Undefined):
+        return {"undefined": found.reason}
+    return _stored(found.strengths, terms) | {
+        "effects": [_effect(each) for each in found.effects],
+        "equal": [ELEMENTS[element][0] for element in found.equal],
+        "changes": _changes(duels, found, terms),
+    }
+
+
+def _stored(strengths: Strengths, terms: Terms) -> dict[str, Any]:
+    tie = strengths.tie_tendency
+    return {
+        "bots": [
+            {"bot": bot, "value": _exact(value), **_ends(strengths.intervals[bot])}
+            for bot, value in strengths.strength.items()
+        ],
+        "tie_tendency": None if isinstance(tie, Undefined) else _exact(tie),
+        "rests_on": strengths.describe_interval(terms.nouns),
+    }
+
+
+def _effect(effect: StyleEffect) -> dict[str, Any]:
+    share, interval = effect.share, effect.share_interval
+    cell: dict[str, Any] = {
+        "element": effect.element,
+        "title": ELEMENTS[effect.element][0],
+        "typical": _exact(effect.typical),
+        "coefficient": _exact(effect.coefficient),
+        "interval": _ends(effect.interval),
+        "share": {"value": _exact(100 * share)}
+        | _ends(interval if isinstance(interval, Undefined) else interval.scaled(100)),
+        "is_beyond_chance": isinstance(effect.interval, Interval) and 0 not in effect.interval,
+    }
+    return cell | {"words": _sentence(effect)}
+
+
+def _sentence(effect: StyleEffect) -> str:
+    """What the effect means for two systems that are equally strong."""
+    side = ELEMENTS[effect.element][1]
+    usual = (
+        f"is {effect.typical_ratio:.1f} times as long" if effect.element == "length" else "differs as usual"
+    )
+    interval = effect.share_interval
+    between = (
+        ""
+        if isinstance(interval, Undefined)
+        else f" ({100 * interval.low:.0f} to {100 * interval.high:.0f} %)"
+    )
+    return (
+        f"Of two systems that are otherwise equally strong, {side} is preferred in {100 * effect.share:.0f} %"
+        f"{between} of the judgments that prefer one, if it {usual}."
+    )
+
+
+def _changes(duels: Duels, adjusted: StyleAdjusted, terms: Terms) -> str:
+    """Sentence on whether the order of the systems is the same without the influence of style."""
+    plain = bradley_terry(duels, level=terms.level)
+    assert isinstance(plain, Strengths)  # else there would be no adjusted strengths
+    before, after = (_order(each) for each in (plain, adjusted.strengths))
+    if before == after:
+        return "The order of the systems is the same with and without the adjustment."
+    return f"Adjusted for style the order is {', '.join(after)}; as judged it is {', '.join(before)}."
+
+
+def _order(strengths: Strengths) -> list[str]:
+    return [str(bot) for bot, _ in sorted(strengths.strength.items(), key=lambda each: -each[1])]
+
+
+def _ends(interval: Interval | Undefined) -> dict[str, Any]:
+    if isinstance(interval, Undefined):
+        return {"undefined": interval.reason}
+    return {"low": _exact(interval.low), "high": _exact(interval.high)}
+
+
+def _exact(number: float) -> float:
+    """Round to ten digits; further digits of the solution differ between processors."""
+    return float(f"{number:.10g}")
