@@ -289,7 +289,18 @@ HELP = {
     "trash": "running",
     "webhooks": "webhooks",
     "workspace": "running",
-}
+    # Pages of django-allauth have no namespace.
+    **dict.fromkeys(
+        (
+            "account_change_password", "account_confirm_email", "account_email", "account_logout",
+            "account_reauthenticate", "mfa_activate_totp", "mfa_add_webauthn", "mfa_deactivate_totp",
+            "mfa_download_recovery_codes", "mfa_edit_webauthn", "mfa_generate_recovery_codes", "mfa_index",
+            "mfa_list_webauthn", "mfa_reauthenticate", "mfa_reauthenticate_webauthn", "mfa_remove_webauthn",
+            "mfa_view_recovery_codes", "socialaccount_connections", "usersessions_list",
+        ),
+        "people",
+    ),
+}  # fmt: skip
 
 
 def register_help(page: str, *, namespace: str) -> None:

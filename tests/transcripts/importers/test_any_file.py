@@ -50,7 +50,7 @@ def is_storable(conversation: Checked) -> bool:
             (text.strip() or how.get("outcome") in ("tool_call", "refused")) and len(text) <= 32_000
             for text, how in zip(conversation.texts, conversation.generations, strict=True)
         )
-        and all("\x00" not in text and text.encode() for text in texts)
+        and all("\x00" not in text and text.encode() is not None for text in texts)
         and json.dumps(dict(conversation.details)).encode() != b""
     )
 
