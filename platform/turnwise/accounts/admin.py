@@ -1,7 +1,9 @@
 """Django admin of accounts, and read-only base classes for tables that only services write."""
 
+from importlib import import_module
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
@@ -61,3 +63,11 @@ class ColleagueAdmin(ViewOnly, admin.ModelAdmin[Colleague]):
 @admin.register(Event)
 class EventAdmin(ViewOnly, admin.ModelAdmin[Event]):
     list_display = ("at", "name", "token", "action", "path")
+
+
+# Factors, addresses and sessions change on the pages of their owner alone, which are audited.
+for module in ("account", "mfa", "socialaccount", "usersessions"):
+    import_module(f"allauth.{module}.admin")  # registered before it is removed
+    for model in apps.get_app_config(module).get_models():
+        if admin.site.is_registered(model):
+            admin.site.unregister(model)
