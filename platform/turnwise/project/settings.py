@@ -245,7 +245,7 @@ DEFAULT_FROM_EMAIL = MAIL_FROM
 SECOND_FACTOR = os.environ.get("TURNWISE_SECOND_FACTOR", "").strip() or "optional"
 if SECOND_FACTOR not in ("optional", "admins", "everybody"):
     raise SystemExit(
-        f"TURNWISE_SECOND_FACTOR={SECOND_FACTOR!r} is no choice of who needs a second factor. Set it to one of: "
+        f"TURNWISE_SECOND_FACTOR={SECOND_FACTOR!r} is no choice of who needs one. Set it to one of: "
         "optional, admins, everybody."
     )
 OIDC_ISSUER = os.environ.get("TURNWISE_OIDC_ISSUER", "").strip().rstrip("/")
