@@ -46,7 +46,6 @@ def rendered_once(parser: Parser, token: Token) -> RenderedPart:
 @cache
 def _code() -> list[Any]:
     """Newest change of the templates and tags that the parts are made of: a new version renders them anew."""
-    folders = (Path(folder) for folder in settings.TEMPLATES[0]["DIRS"])
-    files = [path for folder in folders for path in folder.rglob("*.html")]
+    files = list((settings.ROOT / "templates").rglob("*.html"))
     files += Path(__file__).parents[2].rglob("templatetags/*.py")
     return [len(files), max(path.stat().st_mtime_ns for path in files)]
