@@ -39,7 +39,7 @@ def answers(random: np.random.Generator, level: FloatArray, raters: int, share: 
 
 
 def one_study(random: np.random.Generator, design: Design) -> tuple[bool, bool]:
-    """Whether the intervals of the shift and of the linked score have the true values."""
+    """Coverage of the intervals of the shift and of the linked score."""
     level = random.normal(0, 1, design.anchors)
     known = known_values(*answers(random, level, design.old_raters, 0.5))
     moved = level[known.items] + SHIFT + random.normal(0, design.of_anchors, len(known.items))

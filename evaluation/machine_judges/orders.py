@@ -1,4 +1,4 @@
-"""A machine judge of pairs in both orders: one label from both, and how far the order decides.
+"""A machine judge of pairs in both orders: one label from both, and the influence of the order.
 
 Each pair is judged as A|B and as B|A. Judges of pairs are known to prefer a place (Wang et al. 2023, "Large
 language models are not fair evaluators", arXiv:2305.17926; Zheng et al. 2023, arXiv:2306.05685).
@@ -19,7 +19,7 @@ from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class OrderBias:
-    """How far the order of the sides decides a judge's answers to one question.
+    """Influence of the order of the sides on a judge's answers to one question.
 
     Attributes:
         question: its key.

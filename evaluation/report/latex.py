@@ -1,14 +1,15 @@
 """LaTeX tables of a report for a paper: every ask, every score and both analyses. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from evaluation.files.writing import UNKNOWN, escaped, estimate, number, p, percent, table
 from evaluation.protocols.facts import Evaluation
+from evaluation.report import latex_pairs
 from evaluation.report.label_columns import Analysis, other_result
+from evaluation.report.latex_pairs import Made, Result
 from evaluation.report.studies.replies import percent_of
 
-Result = Mapping[str, Any]
 Cell = Mapping[str, Any]
 
 _FURTHER_COEFFICIENTS = {"gwet_ac1": "AC1", "icc_2_1": "ICC(2,1)", "fleiss": r"Fleiss' $\kappa$"}
@@ -54,15 +55,11 @@ def _of_one(result: Result) -> Iterator[tuple[str, str]]:
             yield name, table(alignment, head, rows, f"Analysis: {whose}.{title} {notes}")
 
 
-_Made = tuple[Sequence[str], Sequence[Sequence[str]], str, int]
-"""Head, rows, notes, and number of leading columns with words."""
-
-
 def _titles(result: Result) -> list[str]:
     return [escaped(column["title"]) for column in result["columns"]]
 
 
-def _scores(result: Result) -> _Made:
+def _scores(result: Result) -> Made:
     counted = (
         ["Contexts", "Items"]
         if result.get("evaluation", Evaluation.INTERACTIVE) != Evaluation.INTERACTIVE
@@ -85,13 +82,13 @@ def _system(result: Result) -> str:
     return "Set of contexts" if result.get("about") == "context" else "System"
 
 
-def _majority(result: Result) -> _Made:
+def _majority(result: Result) -> Made:
     rows = [[escaped(bot["bot"]), *map(estimate, bot["cells"])] for bot in result.get("majority", ())]
     notes = "Strict majority: an item counts as yes if more than half of its raters say so; in percent."
     return [_system(result), *_titles(result)], rows, notes, 1
 
 
-def _repetitions(result: Result) -> _Made:
+def _repetitions(result: Result) -> Made:
     rows = [
         [
             escaped(bot["bot"]),
@@ -108,7 +105,7 @@ def _repetitions(result: Result) -> _Made:
     return ["System", "Runs", *_titles(result)], rows, notes, 1
 
 
-def _comparisons(result: Result) -> _Made:
+def _comparisons(result: Result) -> Made:
     declared = result.get("margin") is not None
     rows = [
         [
@@ -149,77 +146,7 @@ def _comparisons(result: Result) -> _Made:
     return [*head, "$p$, margin"], rows, notes, 3
 
 
-def _preferences(result: Result) -> _Made:
-    rows = [
-        [
-            escaped(each["key"].capitalize()),
-            escaped(row["first"]),
-            escaped(row["second"]),
-            *(str(row[key]) for key in ("wins", "losses", "ties")),
-            estimate(row, "lead"),
-            p(row["p_holm"]),
-            *([p(row["p_equivalent"])] if "p_equivalent" in row else []),
-            f"{row['ambiguous']} of {row['items']}",
-            estimate(row["clear"] or {}, "lead"),
-        ]
-        for each in result.get("preferences", ())
-        for row in each["meetings"]
-    ]
-    notes = (
-        f"Judgments for the first system, for the second, and ties; lead: wins less losses in points with "
-        f"its {percent(result['level'])} interval; p corrected after Holm over the pairs of systems; "
-        f"ambiguous: as many raters for the one as for the other, ties aside; the lead without these."
-    )
-    head = ["Question", "System", "Compared with", "Wins", "Losses", "Ties", "Lead", "$p$"]
-    if result.get("margin") is not None:
-        head.append("$p$, margin")
-        notes += f" The second p: of a lead of {result['margin']:g} points or more, the declared margin."
-    return [*head, "Ambiguous", "Without"], rows, notes, 3
-
-
-def _strengths(result: Result) -> _Made:
-    rows = []
-    for each in result.get("preferences", ()):
-        clear = {bot["bot"]: bot for bot in each["strengths_clear"].get("bots", ())}
-        styled = {bot["bot"]: bot for bot in each.get("style", {}).get("bots", ())}
-        rows += [
-            [
-                escaped(each["key"].capitalize()),
-                escaped(bot["bot"]),
-                estimate(bot, digits=2),
-                estimate(clear.get(bot["bot"], {}), digits=2),
-                estimate(styled.get(bot["bot"], {}), digits=2),
-            ]
-            for bot in each["strengths"].get("bots", ())
-        ]
-    notes = (
-        f"Bradley-Terry strengths with ties after Davidson: log-odds that sum to 0, with "
-        f"{percent(result['level'])} intervals; the same without ambiguous pairs; and adjusted for style, "
-        f"which is length and Markdown."
-    )
-    return ["Question", "System", "Strength", "Without ambiguous", "Adjusted"], rows, notes, 2
-
-
-def _style(result: Result) -> _Made:
-    rows = [
-        [
-            escaped(each["key"].capitalize()),
-            escaped(effect["title"]),
-            estimate({"value": effect["coefficient"], **effect["interval"]}, digits=2),
-            estimate(effect["share"]),
-        ]
-        for each in result.get("preferences", ())
-        for effect in each.get("style", {}).get("effects", ())
-    ]
-    notes = (
-        f"Effects of style on judgments, estimated together with the strengths: log-odds of being preferred "
-        f"for the usual difference in style, with {percent(result['level'])} intervals, and the share of "
-        f"choices that this makes of an even one, in percent."
-    )
-    return ["Question", "Style", "Coefficient", "Share"], rows, notes, 2
-
-
-def _battery(result: Result) -> _Made:
+def _battery(result: Result) -> Made:
     battery = result.get("battery") or {"paired": (), "compared_with": ""}
     rows = [
         [
@@ -239,7 +166,7 @@ def _battery(result: Result) -> _Made:
     return ["Score", "Target", "Difference", "$p$", "Workers"], rows, notes, 2
 
 
-def _by_reply(result: Result) -> _Made:
+def _by_reply(result: Result) -> Made:
     rows = [
         [
             escaped(bot["bot"]),
@@ -254,7 +181,7 @@ def _by_reply(result: Result) -> _Made:
     return ["System", "Reply", *_titles(result), "Labels"], rows, notes, 1
 
 
-def _breakdown(result: Result) -> _Made:
+def _breakdown(result: Result) -> Made:
     rows = [
         [
             escaped(part["by"]),
@@ -271,7 +198,7 @@ def _breakdown(result: Result) -> _Made:
     return ["By", "Level", _system(result), *_titles(result), "Contexts", "Judgments"], rows, notes, 3
 
 
-def _normalised(result: Result) -> _Made:
+def _normalised(result: Result) -> Made:
     rows = [
         [escaped(bot["bot"]), *(estimate(cell, digits=2) for cell in bot["cells"])]
         for bot in (result.get("normalised") or {"bots": ()})["bots"]
@@ -280,7 +207,7 @@ def _normalised(result: Result) -> _Made:
     return ["System", *_titles(result)], rows, notes, 1
 
 
-def _facets(result: Result) -> _Made:
+def _facets(result: Result) -> Made:
     rows = [
         [
             escaped(score["title"]),
@@ -302,7 +229,7 @@ def _normalised_means(score: Mapping[str, Any]) -> dict[tuple[str, str], Cell]:
     return {(row["facet"], row["level"]): row["cell"] for row in means}
 
 
-def _variance(result: Result) -> _Made:
+def _variance(result: Result) -> Made:
     rows = [
         [
             escaped(score["title"]),
@@ -319,7 +246,7 @@ def _variance(result: Result) -> _Made:
     return ["Score", "Ratings", "Facet", "df", "$F$, II", "$p$", "$F$, III", "$p$"], rows, notes, 3
 
 
-def _agreement(result: Result) -> _Made:
+def _agreement(result: Result) -> Made:
     coefficients = result["agreement"]
     further = [key for key in _FURTHER_COEFFICIENTS if any(row.get(key) is not None for row in coefficients)]
     has_cohen = any(row.get("cohen") for row in coefficients)
@@ -344,15 +271,15 @@ def _agreement(result: Result) -> _Made:
     return head + [r"Cohen's $\kappa$"] * has_cohen, rows, notes, 1
 
 
-_TABLES: Mapping[str, Callable[[Result], _Made]] = {
+_TABLES: Mapping[str, Callable[[Result], Made]] = {
     "scores": _scores,
     "majority": _majority,
     "repetitions": _repetitions,
     "normalised": _normalised,
     "comparisons": _comparisons,
-    "preferences": _preferences,
-    "strengths": _strengths,
-    "style": _style,
+    "preferences": latex_pairs.preferences,
+    "strengths": latex_pairs.strengths,
+    "style": latex_pairs.style,
     "battery": _battery,
     "facets": _facets,
     "variance": _variance,

@@ -27,7 +27,7 @@ class LinkingError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class KnownValues:
-    """What a study knows about its items, by one score.
+    """Known values of the items of a study, by one score.
 
     Attributes:
         items: (k,) codes of the items, rising.
@@ -167,7 +167,7 @@ def linked(value: float, error: float, by: Shift, *, level: float = LEVEL) -> Li
 
 @dataclass(frozen=True, slots=True)
 class RaterDrift:
-    """How far one rater is from the known values.
+    """Mean difference of one rater from the known values.
 
     Attributes:
         rater: code of the rater.

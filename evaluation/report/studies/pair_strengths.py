@@ -1,13 +1,13 @@
 """Strengths of all systems of a study of pairs on one scale, as they are and adjusted for style. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluation.report.intervals import Terms
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import IntArray
 from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry
-from evaluation.statistics.style_adjusted import StyleAdjusted, StyleEffect, style_adjusted
+from evaluation.statistics.style_adjusted import StyleEffect, style_adjusted
 from evaluation.texts.markdown_style import Style
 
 ELEMENTS: Mapping[str, tuple[str, str]] = {
@@ -32,12 +32,15 @@ def strength_figures(duels: Duels, terms: Terms) -> dict[str, Any]:
     return {"undefined": strengths.reason} if isinstance(strengths, Undefined) else _stored(strengths, terms)
 
 
-def style_figures(duels: Duels, style: IntArray, terms: Terms) -> dict[str, Any]:
+def style_figures(
+    duels: Duels, style: IntArray, unadjusted: Mapping[str, Any], terms: Terms
+) -> dict[str, Any]:
     """Strengths of all systems adjusted for style, and the effect of each element of style.
 
     Args:
         duels: (n) the judgments.
         style: (n, 2, 4) `Style` of the first and of the second side.
+        unadjusted: `strength_figures` of the same judgments.
         terms: level and nouns of the intervals.
 
     Returns:
@@ -46,15 +49,16 @@ def style_figures(duels: Duels, style: IntArray, terms: Terms) -> dict[str, Any]
         the elements in which no two sides differ; `changes`, a sentence on the order of the systems. Only
         `undefined` if there are no such strengths.
     """
-    if not len(duels):
-        return {"undefined": "There are no judgments."}
+    if "undefined" in unadjusted:
+        return dict(unadjusted)
     found = style_adjusted(duels, style[:, 0], style[:, 1], Style._fields, level=terms.level)
     if isinstance(found, Undefined):
         return {"undefined": found.reason}
-    return _stored(found.strengths, terms) | {
+    stored = _stored(found.strengths, terms)
+    return stored | {
         "effects": [_effect(each) for each in found.effects],
         "equal": [ELEMENTS[element][0] for element in found.equal],
-        "changes": _changes(duels, found, terms),
+        "changes": _changes(unadjusted["bots"], stored["bots"]),
     }
 
 
@@ -86,7 +90,7 @@ def _effect(effect: StyleEffect) -> dict[str, Any]:
 
 
 def _sentence(effect: StyleEffect) -> str:
-    """What the effect means for two systems that are equally strong."""
+    """Sentence about two systems that are otherwise equally strong."""
     side = ELEMENTS[effect.element][1]
     usual = (
         f"is {effect.typical_ratio:.1f} times as long" if effect.element == "length" else "differs as usual"
@@ -103,18 +107,16 @@ def _sentence(effect: StyleEffect) -> str:
     )
 
 
-def _changes(duels: Duels, adjusted: StyleAdjusted, terms: Terms) -> str:
+def _changes(unadjusted: Sequence[Mapping[str, Any]], adjusted: Sequence[Mapping[str, Any]]) -> str:
     """Sentence on whether the order of the systems is the same without the influence of style."""
-    plain = bradley_terry(duels, level=terms.level)
-    assert isinstance(plain, Strengths)  # else there would be no adjusted strengths
-    before, after = (_order(each) for each in (plain, adjusted.strengths))
+    before, after = _order(unadjusted), _order(adjusted)
     if before == after:
         return "The order of the systems is the same with and without the adjustment."
     return f"Adjusted for style the order is {', '.join(after)}; as judged it is {', '.join(before)}."
 
 
-def _order(strengths: Strengths) -> list[str]:
-    return [str(bot) for bot, _ in sorted(strengths.strength.items(), key=lambda each: -each[1])]
+def _order(bots: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [str(each["bot"]) for each in sorted(bots, key=lambda each: -each["value"])]
 
 
 def _ends(interval: Interval | Undefined) -> dict[str, Any]:

@@ -236,6 +236,10 @@ def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arriv
         {row["bot"]: row for row in _records(agreed, outcome[~split], terms)},
         outcome[~split],
     )
+    duels = _duels(answered, outcome)
+    strengths = strength_figures(duels, terms)
+    counts = answered.style  # None: older bundles do not say who speaks
+    style = {} if counts is None else {"style": style_figures(duels, counts, strengths, terms)}
     rows = []
     for row in _records(answered, outcome, terms):
         of_pair = answered.judged.bot == row["bot"]
@@ -250,17 +254,10 @@ def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arriv
         "meetings": rows,
         "kappa": _kappa(answered.judged, outcome),
         "leanings": leanings(answered.judged, outcome, answered.swapped, answered.words, terms),
-        "strengths": strength_figures(_duels(answered, outcome), terms),
+        "strengths": strengths,
         "strengths_clear": strength_figures(_duels(agreed, clear_outcome), terms),
-        **_style(answered, outcome, terms),
+        **style,
     }
-
-
-def _style(sides: _Sides, outcome: IntArray, terms: Terms) -> dict[str, Any]:
-    """Strengths adjusted for style, under `style`; empty if the style of the sides is unknown."""
-    if sides.style is None:
-        return {}
-    return {"style": style_figures(_duels(sides, outcome), sides.style, terms)}
 
 
 def _duels(sides: _Sides, outcome: IntArray) -> Duels:

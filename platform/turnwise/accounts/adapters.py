@@ -1,4 +1,4 @@
-"""How allauth behaves here: nobody signs up by themselves, secrets are encrypted, mail may be off."""
+"""Adapters of allauth: sign-up is closed, secrets are encrypted, mail may be off."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     """Rules of accounts with a password."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Nobody makes an account by themselves: an admin adds or invites people."""
+        """False: an admin adds or invites people."""
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:

@@ -18,13 +18,12 @@ from turnwise.contexts.forms import ContextSetForm
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 from turnwise.contexts.queries import Filters, editable_sets, sets_of, versions_of
 from turnwise.contexts.tables import MAX_ROWS
-from turnwise.live.cursors import NEXT, Cursor, Limit, page, page_of
+from turnwise.live.cursors import NEXT, Cursor, Limit, PathKey, page, page_of
 from turnwise.live.http_responses import answers
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.submitted_forms import filled_form
 
 router = Router(tags=["contexts"])
-Key = Annotated[int, Path(..., ge=1, le=2**63 - 1)]
 Number = Annotated[int, Path(..., ge=1, le=2**31 - 1)]
 
 
@@ -125,7 +124,7 @@ def import_contexts(request: AuthenticatedHttpRequest, sent: ContextSetIn) -> St
 
 
 @router.get("/context-sets/{int:context_set}", response=answers(ContextSetOut, 404))
-def one_context_set(request: AuthenticatedHttpRequest, context_set: Key) -> ContextSetOut:
+def one_context_set(request: AuthenticatedHttpRequest, context_set: PathKey) -> ContextSetOut:
     """Get a context set with its versions."""
     return _set_out(_set_at(request, context_set))
 
@@ -135,7 +134,7 @@ def one_context_set(request: AuthenticatedHttpRequest, context_set: Key) -> Cont
     response=answers(ContextSetOut, 404, 429, status=201, has_body=True),
 )
 def import_context_version(
-    request: AuthenticatedHttpRequest, context_set: Key, sent: ContextFileIn
+    request: AuthenticatedHttpRequest, context_set: PathKey, sent: ContextFileIn
 ) -> Status[ContextSetOut]:
     """Import a file as the next version of your own set; studies keep the version that they have."""
     _imported(request, get_object_or_404(editable_sets(request.user), pk=context_set), sent)
@@ -148,7 +147,7 @@ def import_context_version(
 )
 def contexts(
     request: AuthenticatedHttpRequest,
-    context_set: Key,
+    context_set: PathKey,
     number: Number,
     cursor: Cursor = "",
     limit: Limit = 100,
@@ -164,7 +163,7 @@ def contexts(
     response=answers(ContextSetOut, 404, status=201, has_body=True),
 )
 def draw_contexts(
-    request: AuthenticatedHttpRequest, context_set: Key, number: Number, sent: SubsetIn
+    request: AuthenticatedHttpRequest, context_set: PathKey, number: Number, sent: SubsetIn
 ) -> Status[ContextSetOut]:
     """Draw some contexts of a version as a set of your own. Safe to repeat: each title has it once."""
     version = _version(request, context_set, number)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from ninja import Field, Path, Router, Schema, Status
+from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints
 
@@ -18,14 +18,13 @@ from turnwise.judges import queries, services, tasks
 from turnwise.judges.forms import JudgeForm
 from turnwise.judges.models import JudgeRun
 from turnwise.judging.plan_api import study_with_queue
-from turnwise.live.cursors import NEXT, Cursor, Limit, page, page_of
+from turnwise.live.cursors import NEXT, Cursor, Limit, PathKey, page, page_of
 from turnwise.live.http_responses import answers
 from turnwise.live.jobs import is_sent
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.submitted_forms import filled_form
 
 router = Router(tags=["studies"])
-Key = Annotated[int, Path(..., ge=1, le=2**63 - 1)]
 
 
 class JudgeIn(Schema, extra="forbid"):
@@ -93,13 +92,13 @@ def start_judge(request: AuthenticatedHttpRequest, code: str, sent: JudgeIn) -> 
 
 
 @router.get("/studies/{slug:code}/judges/{int:judge}", response=answers(JudgeOut, 404))
-def one_judge(request: AuthenticatedHttpRequest, code: str, judge: Key) -> JudgeOut:
+def one_judge(request: AuthenticatedHttpRequest, code: str, judge: PathKey) -> JudgeOut:
     """Get the progress of a machine judge."""
     return _out(_run(request, code, judge))
 
 
 @router.post("/studies/{slug:code}/judges/{int:judge}/cancel", response=answers(JudgeOut, 404))
-def cancel_judge(request: AuthenticatedHttpRequest, code: str, judge: Key) -> JudgeOut:
+def cancel_judge(request: AuthenticatedHttpRequest, code: str, judge: PathKey) -> JudgeOut:
     """Stop a machine judge; its labels so far are kept. Safe to repeat."""
     services.cancel(_run(request, code, judge), now=timezone.now())
     return _out(_run(request, code, judge))
@@ -108,7 +107,7 @@ def cancel_judge(request: AuthenticatedHttpRequest, code: str, judge: Key) -> Ju
 @router.post(
     "/studies/{slug:code}/judges/{int:judge}/continue", response=answers(JudgeOut, 404, 409, status=202)
 )
-def continue_judge(request: AuthenticatedHttpRequest, code: str, judge: Key) -> Status[JudgeOut]:
+def continue_judge(request: AuthenticatedHttpRequest, code: str, judge: PathKey) -> Status[JudgeOut]:
     """Continue a machine judge that ended with missing answers, or whose queue has grown."""
     found = _run(request, code, judge)
     try:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -15,6 +16,7 @@ from chatbots.replies import ReplyOutcome
 from evaluation.machine_judges import template
 from evaluation.machine_judges.parsing import OutsideChoicesError, parsed_answers
 from evaluation.machine_judges.template import MOST_DRAWS, ItemText, SideText
+from evaluation.questions import QuestionSet
 from evaluation.texts.lengths import MAX_REPLY_CHARS
 from turnwise.accounts.models import User
 from turnwise.bots.hosting.client import Reply
@@ -214,7 +216,9 @@ def record(
             refusal=f"{run.judge.bot.title} changed while it judged. Its labels so far are kept. Start a new "
             "run to have all of them from one version.",
         )
-        rows = [_label(run, each, reply, now) for each, reply in answered if each.item in remaining]
+        questions = question_set(run.judge.question_set)
+        label = partial(_label, run, questions, template.example_items(questions), now=now)
+        rows = [label(each, reply) for each, reply in answered if each.item in remaining]
         _forget_failures(run, rows)
         MachineLabel.objects.bulk_create(rows, ignore_conflicts=True)
         JudgeRun.objects.filter(pk=run.pk).update(active_at=now, reason="")
@@ -241,16 +245,23 @@ def _forget_failures(run: JudgeRun, rows: Sequence[MachineLabel]) -> None:
         MachineLabel.objects.filter(pk__in=found).delete()
 
 
-def _label(run: JudgeRun, missing: Missing, reply: Reply, now: datetime) -> MachineLabel:
+def _label(
+    run: JudgeRun,
+    questions: QuestionSet,
+    examples: Sequence[ItemText],
+    missing: Missing,
+    reply: Reply,
+    *,
+    now: datetime,
+) -> MachineLabel:
     reply = reply.within(MAX_REPLY_CHARS, stores_reasoning=False)
     response = reply.response
-    questions = question_set(run.judge.question_set)
     label = MachineLabel(
         run=run,
         item_id=missing.item,
         is_swapped=missing.is_swapped,
         draw=missing.draw,
-        has_seen=template.is_seen(missing.text, template.example_items(questions)),
+        has_seen=template.is_seen(missing.text, examples),
         text=response.text[:STORED_CHARS],
         characters=len(response.text),
         at=now,

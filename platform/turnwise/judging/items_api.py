@@ -21,7 +21,7 @@ from turnwise.judging.items.item_selection import MOST_TURNS
 from turnwise.judging.models import Item
 from turnwise.judging.plan_api import study_with_queue
 from turnwise.judging.queries import systems_of
-from turnwise.live.cursors import NEXT, Cursor, Limit, page, page_of
+from turnwise.live.cursors import NEXT, BodyKey, Cursor, Limit, page, page_of
 from turnwise.live.http_responses import answers
 from turnwise.live.list_pages import MOST_TICKED
 from turnwise.live.problems import InvalidFieldsError
@@ -30,7 +30,6 @@ from turnwise.studies.models import Study
 from turnwise.studies.queries import real_studies_of
 
 router = Router(tags=["studies"])
-Wanted = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Turns = Annotated[int, Field(ge=1, le=MOST_TURNS)]
 
 
@@ -49,13 +48,13 @@ class SomeContexts(Schema, extra="forbid"):
 class OfRuns(SomeContexts):
     """Responses of runs."""
 
-    runs: list[Wanted] = Field(min_length=1, max_length=100, description="Their `id` in GET /api/runs.")
+    runs: list[BodyKey] = Field(min_length=1, max_length=100, description="Their `id` in GET /api/runs.")
 
 
 class OfContextSet(SomeContexts):
     """Contexts themselves."""
 
-    context_set: Wanted = Field(description="Its `id` in GET /api/context-sets.")
+    context_set: BodyKey = Field(description="Its `id` in GET /api/context-sets.")
     version: int = Field(ge=1, le=2**31 - 1)
 
 
@@ -69,7 +68,7 @@ class OfConversations(Schema, extra="forbid"):
 
 
 class ItemsIn(Schema, extra="forbid"):
-    """What is added to the queue: exactly one of these."""
+    """Source of new items of the queue: exactly one of these."""
 
     responses: OfRuns | None = None
     conversations: OfConversations | None = None
@@ -118,7 +117,7 @@ class RemovedIn(Schema, extra="forbid"):
 
 
 class ChangedOut(Schema):
-    """How many items were changed."""
+    """Number of changed items."""
 
     changed: int = Field(description="Others were in that state already, or are gold.")
 

@@ -1,4 +1,4 @@
-"""REST API of how a queue is judged: its plan, and the battery that workers get instead of its items."""
+"""REST API of the plan of a queue, and of the battery that workers get instead of its items."""
 
 from functools import partial
 from typing import Any
@@ -43,7 +43,7 @@ class PlanIn(Schema, extra="forbid"):
 
 
 class PlanOut(Schema):
-    """How a queue is judged."""
+    """Plan of a queue: raters, batches, training and gold items."""
 
     raters_per_item: int
     third_rater: bool

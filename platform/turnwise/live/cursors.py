@@ -1,4 +1,4 @@
-"""Pages of the REST API by cursor: stable while rows are added, and tied to one list."""
+"""Pages of the REST API by cursor, stable while rows are added and tied to one list, and ids of rows."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from django.core import signing
 from django.db.models import Model, QuerySet
-from ninja import Field, Query
+from ninja import Field, Path, Query
 from pydantic import AfterValidator, AwareDatetime
 
 from turnwise.live.problems import InvalidFieldsError
@@ -34,6 +34,10 @@ Since = Annotated[
     AfterValidator(_in_utc),
     Query(None, description="Only rows that were added or changed at or after this time, for polling."),
 ]
+PathKey = Annotated[int, Path(..., ge=1, le=2**63 - 1)]
+"""Id of a row in the path of a call."""
+BodyKey = Annotated[int, Field(ge=1, le=2**63 - 1)]
+"""Id of a row in the body of a request."""
 NEXT = Field(description="Cursor of the next page; null at the end.")
 
 

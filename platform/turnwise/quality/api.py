@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 
 from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
-from ninja import Field, Path, Router, Schema, Status
+from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.crowd.models import Participation
 from turnwise.crowd.worker_task import WorkerTask
-from turnwise.live.cursors import NEXT, Cursor, Limit, page, page_of
+from turnwise.live.cursors import NEXT, Cursor, Limit, PathKey, page, page_of
 from turnwise.live.http_responses import answers
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.submitted_forms import filled_form
@@ -29,7 +29,6 @@ from turnwise.studies.tasks import keys_of
 
 router = Router(tags=["studies"])
 PEOPLE = {"x-scope": "people"}
-Key = Annotated[int, Path(..., ge=1, le=2**63 - 1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -234,7 +233,7 @@ def decide_about_worker(
     response=answers(DecisionOut, 404, 409),
     openapi_extra=PEOPLE,
 )
-def undo_decision(request: AuthenticatedHttpRequest, code: str, decision: Key) -> DecisionOut:
+def undo_decision(request: AuthenticatedHttpRequest, code: str, decision: PathKey) -> DecisionOut:
     """Undo a decision with its effects; both stay in the list."""
     study = _study(request, code)
     made = get_object_or_404(study.decisions.exclude(action=Decision.Action.UNDO), pk=decision)

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from ninja import Field, Path, Router, Schema, Status
+from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints
 
@@ -22,7 +22,7 @@ from turnwise.contexts.api_files import FileIn, reading_a_file, refuse_findings
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import versions_of
 from turnwise.crowd.redaction import redactor_of
-from turnwise.live.cursors import NEXT, Cursor, Limit, page, page_of
+from turnwise.live.cursors import NEXT, BodyKey, Cursor, Limit, PathKey, page, page_of
 from turnwise.live.http_responses import answers
 from turnwise.live.jobs import is_sent
 from turnwise.live.problems import InvalidFieldsError
@@ -32,14 +32,12 @@ from turnwise.responses.queries import progress, real_runs_of, runs_of
 from turnwise.responses.services import MOST_REPETITIONS
 
 router = Router(tags=["responses"])
-Key = Annotated[int, Path(..., ge=1, le=2**63 - 1)]
-Wanted = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 
 class OfContexts(Schema, extra="forbid"):
     """The contexts to which responses are."""
 
-    context_set: Wanted = Field(description="Its `id` in GET /api/context-sets.")
+    context_set: BodyKey = Field(description="Its `id` in GET /api/context-sets.")
     version: int | None = Field(None, ge=1, le=2**31 - 1, description="Its number; null: the newest.")
 
 
@@ -159,14 +157,14 @@ def import_responses(request: AuthenticatedHttpRequest, sent: ResponseFileIn) ->
 
 
 @router.get("/runs/{int:run}", response=answers(RunOut, 404))
-def one_run(request: AuthenticatedHttpRequest, run: Key) -> RunOut:
+def one_run(request: AuthenticatedHttpRequest, run: PathKey) -> RunOut:
     """Get the progress of a run."""
     return _run_out(_run(request, run))
 
 
 @router.get("/runs/{int:run}/responses", response=answers(ResponsesOut, 400, 404, 422))
 def responses(
-    request: AuthenticatedHttpRequest, run: Key, cursor: Cursor = "", limit: Limit = 100
+    request: AuthenticatedHttpRequest, run: PathKey, cursor: Cursor = "", limit: Limit = 100
 ) -> dict[str, Any]:
     """List the responses of a run, in the order in which they came."""
     found = _run(request, run)
@@ -177,7 +175,7 @@ def responses(
 
 
 @router.post("/runs/{int:run}/cancel", response=answers(RunOut, 404, 409))
-def cancel_run(request: AuthenticatedHttpRequest, run: Key) -> RunOut:
+def cancel_run(request: AuthenticatedHttpRequest, run: PathKey) -> RunOut:
     """Stop a run; its responses so far are kept. Safe to repeat."""
     found = _run(request, run)
     if found.study_id:
@@ -187,7 +185,7 @@ def cancel_run(request: AuthenticatedHttpRequest, run: Key) -> RunOut:
 
 
 @router.post("/runs/{int:run}/retry", response=answers(RunOut, 404, 409, status=202))
-def retry_run(request: AuthenticatedHttpRequest, run: Key) -> Status[RunOut]:
+def retry_run(request: AuthenticatedHttpRequest, run: PathKey) -> Status[RunOut]:
     """Continue a run that failed or was cancelled; only missing responses are asked for."""
     found = _run(request, run)
     try:

@@ -23,7 +23,7 @@ LINK_LIFETIME = timedelta(days=365)
 
 
 class NoMailboxError(Exception):
-    """Nothing can be mailed: mail is off, or the owner has no confirmed address."""
+    """No mail can be sent: mail is off, or the owner has no confirmed address."""
 
 
 def chosen_events(user: User) -> list[str]:

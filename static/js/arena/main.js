@@ -197,7 +197,7 @@ class Arena {
   }
 
   refuse() {
-    setText(byId("hint"), this.obstacle);
+    this.render();
     this.focus();
   }
 
@@ -291,7 +291,7 @@ class Arena {
     setText(byId("why-not"), obstacle);
     this.composer.unlock(this.maySend);
     this.showWaiting();
-    setText(byId("hint"), this.hint());
+    setText(byId("hint"), this.finish.hintOr(this.hint()));
     byId("notice").hidden = !this.refusal;
     setText(byId("notice"), this.refusal ?? "");
     showConnection(line, writing());

@@ -232,7 +232,6 @@ class Chat {
 
   /** @param {string} text */
   onDraft(text) {
-    this.work.isTooEarly = false;
     this.outbox.keepDraft(text);
     if (text) this.work.hasLostMarks = false;
     if (!text || !this.work.maySend) return;
@@ -242,7 +241,6 @@ class Chat {
 
   /** @param {string} text */
   send(text) {
-    this.work.isTooEarly = false;
     const { maySend } = this.work;
     if (!maySend && this.asking.current) return this.escape(true);
     if (maySend && !text.trim() && this.pictures?.next) return this.pictures.askForWords();
@@ -283,7 +281,6 @@ class Chat {
 
   /** After the last answer about a reply, focus the next question or the message box. @param {Event} event */
   moveOn(event) {
-    this.work.isTooEarly = false;
     this.work.isWriting = false;
     this.render();
     this.follower.added(null);
@@ -295,7 +292,6 @@ class Chat {
 
   /** @param {string} subject @param {import("../kit/answers.js").Answers} answers */
   vote(subject, answers) {
-    this.work.isTooEarly = false;
     this.outbox.holdLabel(subject, answers);
     const frame = this.outbox.frameOf(subject);
     if (frame) this.connection.send(frame);
@@ -342,7 +338,6 @@ class Chat {
   toUnjudged() {
     const [first] = this.labels.unjudged;
     if (first !== undefined && !this.asking.current) this.asking.ask(first);
-    this.work.isTooEarly = true;
     this.render();
     this.labels.showAsked();
   }
@@ -375,9 +370,8 @@ class Chat {
     this.alerts.showThinking(isTryingAgain || isWriting, dialogue.isStarting && !this.growing.isShown);
     this.waiting.show(!this.partner && (isTryingAgain || isWriting) && !this.growing.isShown);
     this.partner?.show(dialogue.partner);
-    const hint = hintOf(this.work, this.labels, this.composer);
-    setText(byId("hint"), (this.work.isTooEarly && obstacleTo(this.work, this.labels)) || hint);
     this.showFinish(mode);
+    setText(byId("hint"), this.finish.hintOr(hintOf(this.work, this.labels, this.composer)));
     showProgress({ ...this.labels.count, text: progressInWords(this.labels) });
   }
 

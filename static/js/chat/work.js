@@ -20,8 +20,6 @@ export class Work {
     /** @type {ConnectionState} */
     this.line = "connecting";
     this.isFinishing = false;
-    /** True after Finish was pressed too early, until the worker does something else: frames must not replace the reason. */
-    this.isTooEarly = false;
     this.isRetrying = false;
     /** True if the worker writes although a question is open. */
     this.isWriting = false;

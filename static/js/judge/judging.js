@@ -148,7 +148,7 @@ export class Judging {
   }
 
   refuse() {
-    setText(byId("hint"), this.obstacle);
+    this.render();
     this.asking.focus();
   }
 
@@ -207,7 +207,7 @@ export class Judging {
     setText(byId("why-not"), obstacle);
     byId("back").toggleAttribute("disabled", this.neighbour(current, -1) === null);
     byId("next").toggleAttribute("disabled", current === null || !this.asking.isJudged(current));
-    setText(byId("hint"), this.hint(current));
+    setText(byId("hint"), this.finish.hintOr(this.hint(current)));
     showConnection(state, answering());
     showSaved(state, this.outbox.isEmpty, Object.keys(this.batch.saved).length > 0);
     this.showProgress();

@@ -19,10 +19,27 @@ export class Finish {
   constructor({ onFinish, onRefused }) {
     this.far = byId("finish");
     this.near = byId("finish-near");
-    this.isAllowed = false;
+    /** Why not yet; "" if it is allowed, null before the first `show`. @type {string | null} */
+    this.obstacle = null;
+    /** True after it was pressed too early, until the next key or tap: frames from the server must not replace the reason. */
+    this.isTooEarly = false;
     for (const button of [this.far, this.near]) {
-      button.addEventListener("click", () => (this.isAllowed ? onFinish() : onRefused()));
+      button.addEventListener("click", () => {
+        this.isTooEarly = !this.isAllowed;
+        if (this.isAllowed) onFinish();
+        else onRefused();
+      });
     }
+    for (const act of ["keydown", "pointerdown"]) document.addEventListener(act, () => (this.isTooEarly = false), true);
+  }
+
+  get isAllowed() {
+    return this.obstacle === "";
+  }
+
+  /** What the page shows as its hint: the reason of a refusal first. @param {string} hint */
+  hintOr(hint) {
+    return (this.isTooEarly && this.obstacle) || hint;
   }
 
   /** The visible button. */
@@ -35,7 +52,7 @@ export class Finish {
    * @param {boolean} isNear  true for the one in the dock
    */
   show(obstacle, isNear) {
-    this.isAllowed = obstacle === "";
+    this.obstacle = obstacle;
     for (const button of [this.far, this.near]) button.setAttribute("aria-disabled", String(!this.isAllowed));
     const hadFocus = document.activeElement === this.button;
     this.near.hidden = !isNear;

@@ -117,7 +117,7 @@ class Writing {
   }
 
   refuse() {
-    setText(byId("hint"), this.obstacle);
+    this.render();
     this.composer.focus();
   }
 
@@ -177,7 +177,7 @@ class Writing {
     this.composer.unlock(current !== null && !this.isUnderWay(current));
     byId("back").toggleAttribute("disabled", this.neighbour(current, -1) === null);
     byId("next").toggleAttribute("disabled", current === null || !(current in this.work.saved));
-    setText(byId("hint"), this.hint(current));
+    setText(byId("hint"), this.finish.hintOr(this.hint(current)));
     byId("notice").hidden = !this.work.refusal;
     setText(byId("notice"), this.work.refusal ?? "");
     showConnection(state, writing());

@@ -1,7 +1,5 @@
 """The REST API of studies of pairs: which pairs are judged."""
 
-from typing import Annotated
-
 from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
 from ninja import Router, Schema
@@ -12,13 +10,13 @@ from evaluation.texts.uninformative_contexts import Fit
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.judging.items import pairs
 from turnwise.judging.items.pairs import PairSource
+from turnwise.live.cursors import BodyKey
 from turnwise.live.http_responses import answers
 from turnwise.responses.queries import real_runs_of
 from turnwise.studies.queries import studies_of
 from turnwise.tasks.pairs.forms import MOST_EACH, MOST_WORDS
 
 MOST_RUNS = 100
-Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
 router = Router(tags=["studies"])
 
 
@@ -27,7 +25,7 @@ class PairsIn(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    runs: list[Number] = Field(
+    runs: list[BodyKey] = Field(
         max_length=MOST_RUNS, description="One run of each system, over the same contexts."
     )
     each: int | None = Field(None, ge=1, le=MOST_EACH, description="Pairs of every two systems; null: all.")
