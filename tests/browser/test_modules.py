@@ -32,7 +32,7 @@ async def run(browser: Browser, site: str) -> AsyncIterator[Run]:
         script = """async argument => {
             const modules = await Promise.all(
                 ["chat/store", "kit/composer", "kit/outbox", "kit/answers", "kit/subjects", "kit/keys",
-                 "kit/question", "practice/verdict"].map(
+                 "kit/question", "kit/finish", "practice/verdict"].map(
                     name => import(`/static/js/${name}.js`)));
             const m = Object.assign({}, ...modules);
             BODY
@@ -291,6 +291,34 @@ async def test_an_optional_question_can_be_skipped(run: Run) -> None:
     question = {"key": "what", "required": False, "wording": "What?", "help": "", "choices": LETTERS}
 
     assert await run(ASK + "press('Skip');" + REPORT, question) == [None]
+
+
+async def test_the_reason_of_a_refused_finish_stays_until_the_next_key(run: Run) -> None:
+    """Frames from the server draw the page again at any time, with the hint that the work has then."""
+    body = """
+        for (const id of ["finish", "finish-near"]) {
+            document.body.append(Object.assign(document.createElement("button"), { id }));
+        }
+        let finished = 0;
+        const finish = new m.Finish({ onFinish: () => (finished += 1), onRefused: () => {} });
+        finish.show("Judge what is left.", false);
+        const before = finish.hintOr("Read it.");
+        finish.far.click();
+        const refused = finish.hintOr("Read it.");
+        finish.show("Your answer is being saved.", false);
+        const later = finish.hintOr("Read it.");
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true }));
+        const after = finish.hintOr("Read it.");
+        finish.show("", true);
+        finish.near.click();
+        const allowed = finish.hintOr("Read it.");
+        for (const button of [finish.far, finish.near]) button.remove();
+        return [before, refused, later, after, allowed, finished];
+    """  # fmt: skip
+
+    assert await run(body) == [
+        "Read it.", "Judge what is left.", "Your answer is being saved.", "Read it.", "Read it.", 1
+    ]  # fmt: skip
 
 
 async def test_a_question_that_has_just_come_up_takes_no_answer(run: Run) -> None:
