@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evaluation.files.writing import figure, with_unit
 from evaluation.report.intervals import Terms
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import IntArray
@@ -95,14 +96,14 @@ def _sentence(effect: StyleEffect) -> str:
     usual = (
         f"is {effect.typical_ratio:.1f} times as long" if effect.element == "length" else "differs as usual"
     )
-    interval = effect.share_interval
+    share, interval = with_unit(figure(100 * effect.share, 0), "%"), effect.share_interval
     between = (
         ""
         if isinstance(interval, Undefined)
-        else f" ({100 * interval.low:.0f} to {100 * interval.high:.0f} %)"
+        else f" ({figure(100 * interval.low, 0)} to {with_unit(figure(100 * interval.high, 0), '%')})"
     )
     return (
-        f"Of two systems that are otherwise equally strong, {side} is preferred in {100 * effect.share:.0f} %"
+        f"Of two systems that are otherwise equally strong, {side} is preferred in {share}"
         f"{between} of the judgments that prefer one, if it {usual}."
     )
 
