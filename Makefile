@@ -2,12 +2,14 @@
 #              make serve MODELS=no leaves out PyTorch and the bots that need it
 # make smollm2 fetch a small instruction model of 2024 into var/models/smollm2, to compare with (docs/bots.md)
 # make test    every test, with a real PostgreSQL, Redis, nginx and browser; what did not run is listed at the end
-# make check   style, types, import rules, migrations, documentation
+# make docs    the manual as a site that needs no network, in var/site
+# make lint    style, types and import rules
+# make check   the same, and the tests of migrations and documentation
 PYTHON ?= python3
 BIN = .venv/bin
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: serve smollm2 test check setup catalogs fmt constraints
+.PHONY: serve smollm2 test docs lint check setup catalogs fmt constraints
 
 # make serve PORT=8001 HOST=0.0.0.0 VAR=/srv/turnwise
 serve: $(if $(filter no,$(MODELS)),.venv/for-serving,.venv/for-models)
@@ -29,12 +31,17 @@ test: setup
 	TURNWISE_NGINX="$$(scripts/nginx.sh .venv/nginx || true)" && export TURNWISE_NGINX && \
 	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile $(TESTS)
 
-check: setup
+docs: setup
+	$(BIN)/python scripts/manual_site.py
+
+lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	scripts/javascript_types.sh
+
+check: lint
 	$(BIN)/python -m pytest tests/docs tests/project/test_migrations.py
 
 setup: .venv/for-development
@@ -44,6 +51,7 @@ catalogs: setup
 	SECRET_KEY=x $(BIN)/python manage.py catalogs
 
 fmt: setup
+	$(BIN)/python scripts/blocking_client.py
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

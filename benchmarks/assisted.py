@@ -5,7 +5,8 @@ Run: PYTHONPATH=. python benchmarks/assisted.py [--studies 2000] [--seed 1] [--o
 Prints JSON. Each design simulates studies with known truth, a planted judge, and workers or raters who lean:
 the share of studies whose 95 % interval holds the truth, its mean width beside that of people alone, and the
 mean worth of the judge. With `--saved`, it prints instead how many people's labels give the same width with
-a judge, with items drawn evenly and by the judge's uncertainty. `docs/assisted.md` has both tables.
+a judge, with items drawn evenly and by the judge's uncertainty, known or from five answers about each item.
+`docs/assisted.md` has both tables.
 """
 
 import argparse
@@ -21,9 +22,12 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import expit
 
+from benchmarks import assisted_pairs
 from evaluation.assisted.drawing import draw, probabilities
 from evaluation.assisted.estimates import AssistedEstimate, assisted_difference, assisted_mean
+from evaluation.assisted.item_draws import draw_more, probabilities_within
 from evaluation.assisted.samples import AssistedSample
+from evaluation.assisted.uncertainty import by_answers
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray
 
@@ -32,7 +36,8 @@ POOL = 400  # items that only the judge labels
 Judge: TypeAlias = Literal["good", "useless", "hostile", "drifting", "favouring"]
 JUDGES: tuple[Judge, ...] = ("good", "useless", "hostile", "drifting")
 FAVOURING: Judge = "favouring"
-Drawn: TypeAlias = Literal["people", "even", "uncertainty"]
+Drawn: TypeAlias = Literal["people", "even", "uncertainty", "answers"]
+ANSWERS = 5  # of a judge about each item, if its uncertainty is known by them
 SURE = 0.63  # share of items about which the uneven judge is sure: correlation .8
 EVENLY = 0.9  # probability of the likelier answer by the judge that errs evenly: correlation .8
 
@@ -173,11 +178,38 @@ def drawn_study(rng: Generator, kind: Judge, n: int, each: int) -> AssistedEstim
     return assisted_mean(AssistedSample(np.arange(total), seen, labelled, answer, worker, probability=chance))
 
 
+def answered(rng: Generator, seen: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean of a judge's yes-or-no answers about each item, and its uncertainty by them."""
+    known = ~np.isnan(seen)
+    yes = rng.random((ANSWERS, len(seen))) < np.where(known, seen, 0.5)
+    mean = np.where(known, yes.mean(axis=0), np.nan)
+    item = np.tile(np.flatnonzero(known), ANSWERS)
+    return mean, by_answers(yes[:, known].ravel().astype(float), item, len(seen))
+
+
+def answers_study(rng: Generator, kind: Judge, n: int, each: int) -> AssistedEstimate | Undefined:
+    """People's items drawn by the spread of a judge's answers, in two draws; the second adds items."""
+    total = n + POOL
+    quality = BASE + EASE * rng.normal(size=total)
+    mean, uncertainty = answered(rng, judged(rng, kind, quality))
+    one = np.full(total, "all", dtype=object)
+    first, chance = (probabilities_within(uncertainty, one, wanted) for wanted in (n // 2, n))
+    drawn = draw_more(np.zeros(total), first, np.zeros(total, dtype=np.bool_), one, rng)
+    drawn |= draw_more(first, chance, drawn, one, rng)
+    labelled = rng.permutation(np.flatnonzero(drawn))
+    worker = np.arange(len(labelled)) // each
+    rate = expit(quality[labelled] + LEANING * rng.normal(size=total)[worker])
+    answer = (rng.random(len(labelled)) < rate).astype(float)
+    return assisted_mean(AssistedSample(np.arange(total), mean, labelled, answer, worker, probability=chance))
+
+
 def designs() -> Iterator[Design]:
     """All kinds of study."""
     yield from designs_of_shares()
     yield from designs_of_differences()
     yield from designs_of_draws()
+    for name, truth, simulate in assisted_pairs.designs():
+        yield Design(name, truth, simulate)
 
 
 def designs_of_shares() -> Iterator[Design]:
@@ -217,6 +249,9 @@ def designs_of_draws() -> Iterator[Design]:
     for kind, (n, each) in product(JUDGES, ((24, 1), (60, 3))):
         drawn = partial(drawn_study, kind=kind, n=n, each=each)
         yield Design(f"share, {kind} judge, by uncertainty, {n} {workers(each)}", share, drawn)
+    for kind, each in product(JUDGES, (1, 4)):
+        twice = partial(answers_study, kind=kind, n=120, each=each)
+        yield Design(f"share, {kind} judge, by its answers in two draws, 120 {workers(each)}", share, twice)
 
 
 def workers(each: int) -> str:
@@ -244,6 +279,10 @@ def width(rng: Generator, n: int, uneven: bool, method: Drawn) -> float:
     if method == "uncertainty":
         chance = probabilities(np.sqrt(seen * (1 - seen)), n)
         item = draw(chance, rng)
+    elif method == "answers":
+        seen, uncertainty = answered(rng, seen)
+        chance = probabilities(uncertainty, n)
+        item = draw(chance, rng)
     else:
         item = np.sort(rng.permutation(len(seen))[:n])
     items = np.arange(len(seen))
@@ -265,9 +304,11 @@ def typical_width(studies: int, seed: int, n: int, uneven: bool, method: Drawn) 
 def labels_saved(studies: int, seed: int) -> list[dict[str, float | str]]:
     """Labels of people for the width that 400 labels of people alone give, with a judge at correlation .8."""
     rows: list[dict[str, float | str]] = []
-    methods: tuple[Drawn, ...] = ("even", "uncertainty")
+    methods: tuple[Drawn, ...] = ("even", "uncertainty", "answers")
     for uneven, method in product((False, True), methods):
-        answer, seen = simulated_items(np.random.default_rng(seed), 1_000_000, uneven)
+        rng = np.random.default_rng(seed)
+        answer, seen = simulated_items(rng, 1_000_000, uneven)
+        seen = answered(rng, seen)[0] if method == "answers" else seen
         goal = typical_width(studies, seed, 400, uneven, "people")
         low, high = 20, 400
         while high - low > 2:

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from evaluation.planning.sequential import always_valid_difference, always_valid_mean
 from evaluation.questions.sets.ssa import SSA as ASKED
@@ -27,20 +27,26 @@ from evaluation.report.leader import CONVERSATIONS, Arrivals, always_valid, batc
 from evaluation.statistics.bootstrap import SENSIBLENESS, SSA, cluster_interval, percentile
 from evaluation.statistics.comparison import compare
 from evaluation.statistics.differences import difference, differences
+from evaluation.statistics.effect_sizes import EffectSize
 from evaluation.statistics.inference import Sample, mean
 from evaluation.statistics.interval import Interval, Method, Undefined
 from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.statistics.mixed_model import odds_ratios
-from evaluation.statistics.regression import pearson
+from evaluation.statistics.linear_models.regression import pearson
+from evaluation.statistics.mixed_models.fitting import OddsRatio
+from evaluation.statistics.mixed_models.logistic import odds_ratios
+from evaluation.statistics.mixed_models.ordinal import cumulative_odds_ratios
 from evaluation.statistics.resampling import resampled_sums
 
 SENSIBLE, SPECIFIC_IF_SENSIBLE = 0.8, 0.7
 TRUE_SSA = SENSIBLE * (1 + SPECIFIC_IF_SENSIBLE) / 2
 CONCENTRATION = 4.0  # of the beta distribution of rates: intraclass correlation 1 / (4 + 1) = 0.2
+NEARLY_ALIKE = 20.0  # concentration of conversations that hardly differ
 RESAMPLES = 2_000
 LEANING = 0.8  # standard deviation, in logits, of workers, of raters and of conversations
 EASE = 1.5  # of contexts that are judged
 GAP = 0.5  # log odds ratio of two bots by the mixed model
+EFFECT = 0.5  # Cohen's d of two bots with normal scores
+EFFECT_NAMES = {"odds_ratio": "odds ratio as counted", "effect": "Cohen's d"}
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,26 @@ def difference_study(rng: Generator, k: int) -> Study:
     return between(labelled(rng, k), labelled(rng, k, sensible=0.7, first=1_000))
 
 
+def near_ceiling_bots(
+    rng: Generator, k: tuple[int, int], sensible: tuple[float, float]
+) -> tuple[Sample, Sample]:
+    """Two bots with k conversations of 14 to 28 replies, nearly all of them sensible."""
+
+    def sample(number: int, first: int, share: float) -> Sample:
+        turns = rng.integers(14, 29, number)
+        ones = rng.binomial(turns, rng.beta(NEARLY_ALIKE * share, NEARLY_ALIKE * (1 - share), number))
+        values = np.concatenate([np.arange(t) < n for t, n in zip(turns, ones, strict=True)])
+        code = first + np.repeat(np.arange(number), turns)
+        return Sample(values.astype(np.float64), code, code)
+
+    return sample(k[0], 0, sensible[0]), sample(k[1], 1_000, sensible[1])
+
+
+def near_ceiling_study(rng: Generator, k: tuple[int, int], sensible: float) -> Study:
+    """Difference of two equal bots that are nearly always sensible."""
+    return between(*near_ceiling_bots(rng, k, (sensible, sensible)))
+
+
 def paired_study(rng: Generator, contexts: int, missing: int = 0) -> Study:
     """Difference of two bots on the same contexts, five labels each; contexts differ in ease."""
     ease = np.repeat(rng.beta(3.2, 0.8, contexts), 5)
@@ -170,8 +196,70 @@ def mixed_judged_study(rng: Generator, pool: int) -> Study:
     return _log_odds({b: Sample(answer[bot == b], item[bot == b], rater[bot == b]) for b in (1, 0)})
 
 
+def ordinal_study(rng: Generator, pool: int, each: int = 0) -> Study:
+    """The ordinal mixed model's log odds ratio of two bots on a scale of five points.
+
+    Either 100 contexts are judged by 3 of a pool of raters who lean on each bot differently, or, with `each`,
+    60 conversations of each bot have 4 answers of workers of their own with so many conversations.
+    """
+    if each:
+        system, cluster = np.repeat([0, 1], 240), np.repeat(np.arange(120), 4)
+        rater = cluster // each + 1_000 * system
+        worker = LEANING * rng.normal(size=2_000)[rater]
+    else:
+        rater = np.argsort(rng.random((100, 2, pool)), axis=2)[:, :, :3].ravel()
+        cluster, system = np.repeat(np.arange(100), 6), np.tile(np.repeat([0, 1], 3), 100)
+        worker = LEANING * rng.normal(size=(2, pool))[system, rater]
+    eta = GAP * (1 - system) + LEANING * rng.normal(size=120)[cluster] + worker
+    noise = rng.logistic(size=len(eta))
+    answer = np.searchsorted([-2.0, -0.5, 0.8, 2.0], eta + noise).astype(float) + 1
+    given: dict[Hashable, Sample] = {
+        name: Sample(answer[system == s], cluster[system == s], rater[system == s])
+        for s, name in enumerate("ab")
+    }
+    (found,) = cumulative_odds_ratios(given, differences(given, low=1, high=5))
+    return _log_ratio(found)
+
+
+def bots_study(rng: Generator, each: int) -> tuple[Sample, Sample]:
+    """Two bots that differ by a log odds ratio, 60 conversations each, of workers of their own."""
+    first, second = LEANING * rng.normal(size=(2, 60))
+    one, other = chats(rng, 60, each, first, base=1.2 + GAP), chats(rng, 60, each, second, first=1_000)
+    assert other.rater is not None
+    return one, Sample(other.values, other.cluster, other.rater + 1_000)
+
+
+def judged_bots_study(rng: Generator, pool: int) -> tuple[Sample, Sample]:
+    """Two bots that differ by a log odds ratio on 200 contexts, judged by raters who lean on each."""
+    item, bot, rater, answer = judged(rng, 200, pool, bots=2, gap=GAP)
+    first, second = (Sample(answer[bot == b], item[bot == b], rater[bot == b]) for b in (1, 0))
+    return first, second
+
+
+def normal_bots_study(rng: Generator, k: tuple[int, int]) -> tuple[Sample, Sample]:
+    """Two bots whose conversations have normal scores, half a standard deviation apart."""
+    codes = np.arange(k[0]), 1_000 + np.arange(k[1])
+    first, second = (Sample(0.1 * rng.normal(size=len(code)) + 0.5, code, code) for code in codes)
+    return Sample(first.values + 0.1 * EFFECT, first.cluster, first.rater), second
+
+
+def effect_size_study(rng: Generator, what: str, pair: Callable[[Generator], tuple[Sample, Sample]]) -> Study:
+    """An effect size of two bots: the odds ratio on the log scale, or d."""
+    found: EffectSize | Undefined = getattr(difference(*pair(rng), low=-9, high=9), what)
+    if isinstance(found, Undefined):
+        return Study(found, found)
+    if what == "effect" or isinstance(found.interval, Undefined):
+        return Study(found.value, found.interval)
+    low, high = np.log([found.interval.low, found.interval.high]).tolist()
+    return Study(float(np.log(found.value)), Interval(low, high, found.interval.level, "log odds t"))
+
+
 def _log_odds(given: Mapping[Hashable, Sample]) -> Study:
     (found,) = odds_ratios(given, differences(given))
+    return _log_ratio(found)
+
+
+def _log_ratio(found: OddsRatio | Undefined) -> Study:
     if isinstance(found, Undefined):
         return Study(found, found)
     low, high = float(np.log(found.interval.low)), float(np.log(found.interval.high))
@@ -240,6 +328,26 @@ def expected(base: float, *deviations: float) -> float:
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     total = float(np.sqrt(sum(deviation**2 for deviation in deviations)))
     return float(weights @ expit(base + total * nodes) / weights.sum())
+
+
+def log_odds_ratio(base: float, *deviations: float) -> float:
+    """Log odds ratio of the mean rates of two bots whose logits are `GAP` apart."""
+    first, second = (logit(expected(each, *deviations)) for each in (base + GAP, base))
+    return float(first - second)
+
+
+def expected_effect(base: float, labels: int, *deviations: float) -> float:
+    """Cohen's d of two bots whose logits are `GAP` apart, of means over labels of one conversation."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    weights = weights / weights.sum()
+    within, between = deviations[:-1], deviations[-1]
+    variances = []
+    for mean_logit in (base + GAP, base):
+        rates = np.array([expected(mean_logit + between * node, *within) for node in nodes])
+        share = weights @ rates
+        variances.append(weights @ (rates - share) ** 2 + weights @ (rates - rates**2) / labels)
+    first, second = (expected(each, *deviations) for each in (base + GAP, base))
+    return (first - second) / float(np.sqrt(np.mean(variances)))
 
 
 def expected_alpha(leaning: float) -> float:
@@ -378,6 +486,7 @@ def designs() -> Iterator[Design]:
     """All kinds of study."""
     yield from designs_of_scores()
     yield from designs_of_differences()
+    yield from designs_near_the_ceiling()
     for pool in (5, 10, 25, 60):
         simulate = partial(alpha_study, units=300, pool=pool)
         yield Design(f"alpha, 300 items, 5 of {pool} raters who lean", expected_alpha(LEANING), simulate)
@@ -419,18 +528,66 @@ def designs_of_differences() -> Iterator[Design]:
             whose = "the same workers" if same else "workers of their own"
             name = f"two equal bots, 60 conversations each, {whose} with {each} each"
             yield Design(name, 0.0, partial(equal_bots_study, each=each, same=same))
-    for each in (1, 3, 5, 10):
-        name = f"mixed model, log odds ratio, 60 conversations each, workers of their own with {each} each"
-        yield Design(name, GAP, partial(mixed_study, each=each))
-    for pool in (10, 25):
-        name = f"mixed model, log odds ratio, 200 contexts, 5 of {pool} raters who lean on each differently"
-        yield Design(name, GAP, partial(mixed_judged_study, pool=pool))
+    yield from designs_of_mixed_models()
+    yield from designs_of_effect_sizes()
     for pool in (5, 10, 25, 60):
         name = f"two equal bots, 200 contexts, 5 of {pool} raters who lean on each differently"
         yield Design(name, 0.0, partial(equal_judged_study, pool=pool))
     for raters in (2, 3, 5):
         name = f"two equal bots, 100 contexts, {raters} of {raters} raters who agree by each response"
         yield Design(name, 0.0, partial(agreed_study, raters=raters))
+
+
+def designs_of_mixed_models() -> Iterator[Design]:
+    """Odds ratios of mixed models, of yes and of a higher answer."""
+    for each in (1, 3, 5, 10):
+        name = f"mixed model, log odds ratio, 60 conversations each, workers of their own with {each} each"
+        yield Design(name, GAP, partial(mixed_study, each=each))
+    for pool in (10, 25):
+        name = f"mixed model, log odds ratio, 200 contexts, 5 of {pool} raters who lean on each differently"
+        yield Design(name, GAP, partial(mixed_judged_study, pool=pool))
+    for each in (1, 3, 10):
+        name = f"ordinal mixed model, 60 conversations each, workers of their own with {each} each"
+        yield Design(name, GAP, partial(ordinal_study, pool=0, each=each))
+    for pool in (5, 10, 25):
+        name = f"ordinal mixed model, 100 contexts, 3 of {pool} raters who lean on each differently"
+        yield Design(name, GAP, partial(ordinal_study, pool=pool))
+
+
+def designs_of_effect_sizes() -> Iterator[Design]:
+    """Effect sizes of two bots that differ."""
+    both = float(np.hypot(LEANING, LEANING))
+    of_chats = log_odds_ratio(1.2, LEANING, LEANING), expected_effect(1.2, 8, both)
+    of_judged = log_odds_ratio(0.8, EASE, LEANING), expected_effect(0.8, 5, LEANING, EASE)
+    kinds = ("odds_ratio", "effect")
+    for what, truth in zip(kinds, of_chats, strict=True):
+        for each in (1, 3, 10):
+            name = f"{EFFECT_NAMES[what]}, 60 conversations each, workers of their own with {each} each"
+            simulate = partial(effect_size_study, what=what, pair=partial(bots_study, each=each))
+            yield Design(name, truth, simulate)
+    for what, truth in zip(kinds, of_judged, strict=True):
+        for pool in (5, 10, 25, 60):
+            name = f"{EFFECT_NAMES[what]}, 200 contexts, 5 of {pool} raters who lean on each differently"
+            simulate = partial(effect_size_study, what=what, pair=partial(judged_bots_study, pool=pool))
+            yield Design(name, truth, simulate)
+    for k in ((20, 60), (60, 60)):
+        name = f"{EFFECT_NAMES['odds_ratio']}, 97 and 93 % sensible, {k[0]} and {k[1]} conversations"
+        pair = partial(near_ceiling_bots, k=k, sensible=(0.97, 0.93))
+        simulate = partial(effect_size_study, what="odds_ratio", pair=pair)
+        yield Design(name, float(logit(0.97) - logit(0.93)), simulate)
+    for k in ((5, 5), (10, 10), (10, 40), (60, 60)):
+        name = f"Cohen's d, {k[0]} and {k[1]} conversations with normal scores"
+        simulate = partial(effect_size_study, what="effect", pair=partial(normal_bots_study, k=k))
+        yield Design(name, EFFECT, simulate)
+
+
+def designs_near_the_ceiling() -> Iterator[Design]:
+    """Two equal bots that are nearly always sensible."""
+    for sensible in (0.9, 0.97, 0.98, 0.99):
+        for numbers in ((20, 60), (10, 40), (60, 60)):
+            counts = f"{numbers[0]} and {numbers[1]} conversations"
+            name = f"two equal bots near the ceiling, {sensible:.0%} sensible, {counts}"
+            yield Design(name, 0.0, partial(near_ceiling_study, k=numbers, sensible=sensible))
 
 
 def designs_to_check_with() -> Iterator[Design]:

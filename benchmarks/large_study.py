@@ -35,9 +35,9 @@ INSERT INTO crowd_worker (id, pseudonym, panel, panel_id, created_at)
 SELECT n, 'W' || lpad(n::text, 9, '0'), '', '', now() FROM generate_series(1, {conversations}) AS n;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
                                  completion_code, excluded_reason, submission, panel_values, address, signs,
-                                 proposed_reason, known_by, pilot, number)
+                                 proposed_reason, known_by, condition, pilot, number)
 SELECT n, n, {study}, {consent}, now(),
-       'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '', '', '', false, 1
+       'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '', '', '', '{{}}', false, 1
   FROM generate_series(1, {conversations}) AS n;
 INSERT INTO crowd_assignment (id, participation_id, study_id, study_bot_id, assigned_at, active_at,
                               extensions, outcome, ended_at)
@@ -134,6 +134,35 @@ def report(study_id: int) -> dict[str, Any]:
     }
 
 
+def report_page(study_id: int) -> dict[str, Any]:
+    """Processor time of a report's page: rendered in advance by the job, and read by the first reader."""
+    from django.test import Client
+
+    from turnwise.reports import page, services
+    from turnwise.studies.models import Study
+
+    study = Study.objects.get(pk=study_id)
+    queued = services.queue_report(study)
+    services.build_report(queued.pk)
+    reader = Client(SERVER_NAME="localhost")
+    reader.force_login(study.owner)
+    reader.get("/")  # imports all pages, as a server has that runs for a while
+
+    def milliseconds(step: Callable[[], Any]) -> int:
+        cpu = time.process_time()
+        step()
+        return round(1000 * (time.process_time() - cpu))
+
+    def read() -> None:
+        answer = reader.get(f"/studies/{study_id}/report/")
+        assert answer.status_code == 200, answer.status_code
+
+    return {
+        "cpu_ms_in_advance": milliseconds(lambda: page.render_in_advance(queued.pk)),
+        "cpu_ms_of_readers": [milliseconds(read) for _ in range(5)],
+    }
+
+
 def cpu_of_the_server() -> float:
     """CPU seconds that this connection's process of PostgreSQL has taken."""
     from django.db import connection
@@ -214,6 +243,7 @@ def copy(study_id: int) -> dict[str, Any]:
 
 MEASURES: dict[str, Callable[[int], dict[str, Any]]] = {
     "report": report,
+    "report_page": report_page,
     "export_csv": lambda study_id: export(study_id, "csv"),
     "export_jsonl": lambda study_id: export(study_id, "jsonl"),
     "csv_writer": write,
@@ -229,14 +259,17 @@ def in_subprocess(measure: str, study_id: int) -> dict[str, Any]:
 
 
 def everything(bots: int, labels: int) -> dict[str, Any]:
-    from turnwise.project.supervision.embedded import PostgreSQL
+    from turnwise.project.supervision.embedded import PostgreSQL, Redis
 
     folder = Path(tempfile.mkdtemp(prefix="turnwise-"))
     folder.chmod(0o711)
     server = PostgreSQL(folder / "postgresql", durable=False)
-    server.start()
+    cache = Redis(folder / "redis")
     try:
-        os.environ |= {"DATABASE_URL": server.owner_url, "SECRET_KEY": "only for measuring"}
+        server.start()
+        cache.start()
+        os.environ |= {"DATABASE_URL": server.owner_url, "REDIS_URL": cache.url}
+        os.environ |= {"SECRET_KEY": "only for measuring"}
         os.environ["TURNWISE_VAR"] = str(folder / "var")
         start_django()
         from django.core.management import call_command
@@ -245,6 +278,7 @@ def everything(bots: int, labels: int) -> dict[str, Any]:
         study_id = plant(bots, labels)
         return {measure: in_subprocess(measure, study_id) for measure in MEASURES}
     finally:
+        cache.stop()
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -78,6 +78,7 @@ DESIGNS = (
     Design(20, 30, 30),
     Design(40, 30, 60),
     Design(20, 30, 30, of_anchors=0.0),
+    Design(10, 10, 5),
 )
 
 

@@ -27,7 +27,7 @@ from benchmarks.turns import Server
 
 STUDIES, BOTS, BOTS_PER_STUDY, OPEN = 1_000, 20, 3, 150
 LISTED, PEOPLE = 1_000, 1_000  # bots in all, most of them in no study; people who sign in
-GOAL_MS, MOST_QUERIES = 200, 15
+GOAL_MS, MOST_QUERIES = 200, 18
 ITEMS, RATERS, BATCH = 2_000, 3, 20
 JUDGING = 2  # the second study is one of readers
 
@@ -43,12 +43,13 @@ SELECT n, 'W' || lpad(n::text, 9, '0'), 'prolific', 'p' || n, now()
   FROM generate_series(1, {conversations} + {batches}) AS n;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
                                  completion_code, excluded_reason, excluded_at, submission,
-                                 panel_values, address, signs, proposed_reason, known_by, pilot, number)
+                                 panel_values, address, signs, proposed_reason, known_by, condition, pilot,
+                                 number)
 SELECT p.id, p.id, p.study, c.id, now() - p.id * interval '7 seconds', 'P' || lpad(p.id::text, 9, '0'),
        'r' || p.id, 'c' || p.id,
        CASE WHEN p.id % 50 = 0 THEN 'All answers alike.' ELSE '' END,
        CASE WHEN p.id % 50 = 0 THEN now() END, '', '{{}}', '',
-       CASE WHEN p.id % 40 = 0 THEN 'All answers alike.' ELSE '' END, '', '', false, 1
+       CASE WHEN p.id % 40 = 0 THEN 'All answers alike.' ELSE '' END, '', '', '{{}}', false, 1
   FROM place AS p JOIN studies_consentversion AS c ON c.study_id = p.study;
 INSERT INTO crowd_assignment (id, participation_id, study_id, study_bot_id, assigned_at, active_at,
                               extensions, outcome, ended_at)
@@ -94,9 +95,9 @@ SELECT study, id, dialogue_id, 'chatter', 1,
          WHERE t.bot_version_id IS NOT NULL) AS judged;
 INSERT INTO crowd_participation (id, worker_id, study_id, consent_id, consented_at, pseudonym, resume_code,
                                  completion_code, excluded_reason, submission, panel_values, address, signs,
-                                 proposed_reason, known_by, pilot, number)
+                                 proposed_reason, known_by, condition, pilot, number)
 SELECT n, n, {judging}, c.id, now(), 'P' || lpad(n::text, 9, '0'), 'r' || n, 'c' || n, '', '', '{{}}', '', '',
-       '', '', false, 1
+       '', '', '{{}}', false, 1
   FROM generate_series({conversations} + 1, {conversations} + {batches}) AS n
   JOIN studies_consentversion AS c ON c.study_id = {judging};
 INSERT INTO crowd_assignment (id, participation_id, study_id, assigned_at, active_at, extensions, outcome,
@@ -222,7 +223,8 @@ def cookies() -> tuple[str, str]:
 
     researcher, admin = Client(), Client()
     researcher.force_login(User.objects.get(username="researcher"))
-    admin.force_login(User.objects.create_superuser("admin"))
+    first = User.objects.filter(username="admin").first()
+    admin.force_login(first or User.objects.create_superuser("admin"))
     name = settings.SESSION_COOKIE_NAME
     return f"{name}={researcher.cookies[name].value}", f"{name}={admin.cookies[name].value}"
 

@@ -13,10 +13,15 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @contextmanager
-def services(*, durable: bool = True) -> Iterator[tuple[PostgreSQL, Redis]]:
-    """Both started, this process and its children pointed at them, the tables made; all gone at the end."""
+def services(*, durable: bool = True, folder: Path | None = None) -> Iterator[tuple[PostgreSQL, Redis]]:
+    """Both started, this process and its children pointed at them, the tables made; all gone at the end.
+
+    With a folder, the data are kept there for the next run.
+    """
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-bench-")))
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-bench-")))
+        folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o711)  # PostgreSQL runs as another user where root runs this
         postgresql, redis = PostgreSQL(folder / "postgresql", durable=durable), Redis(folder / "redis")
         service: PostgreSQL | Redis

@@ -14,6 +14,7 @@ OF_NO_STUDY = (
     ("studies", "/studies/"),
     ("studies: page 10", "/studies/?page=10"),
     ("studies: archived", "/studies/?show=archived"),
+    ("anchor packs", "/anchors/"),
     ("studies: search", "/studies/?find=study+77"),
     ("studies: tag", "/studies/?tag=tag-3"),
     ("new study", "/studies/new/"),
@@ -58,6 +59,7 @@ OF_NO_STUDY = (
     ("manual: a page", "/manual/statistics/"),
     ("people", "/people/"),
     ("people: page 10", "/people/?page=10"),
+    ("groups", "/groups/"),
     ("audit log", "/people/audit-log/"),
     ("system", "/system/"),
 )
@@ -68,6 +70,7 @@ OF_STUDY = (
     ("stopping rule", "stopping/"),
     ("plan of a study", "plan/"),
     ("sharing", "sharing/"),
+    ("transfer", "transfer/"),
     ("facets", "facets/"),
     ("panels", "panels/"),
     ("preview", "preview/"),
@@ -91,6 +94,7 @@ OF_STUDY = (
     ("readers and chatters", "readers/"),
     ("second groups", "second-group/"),
     ("bundle", "bundle/"),
+    ("publish", "publish/"),
 )
 NARROWED = (
     ("text", "text=a1b+2c"),
@@ -107,7 +111,9 @@ NARROWED = (
 OF_JUDGING = (
     ("study", ""), ("report", "report/"), ("queue", "queue/"), ("items", "items/"), ("monitor", "monitor/"),
     ("systems side by side", "report/contexts/"), ("battery", "queue/battery/"), ("gold", "queue/gold/"),
-    ("machine judges", "judges/"), ("experts", "experts/"), ("adjudication", "adjudication/"),
+    ("machine judges", "judges/"), ("draws", "judges/draws/"), ("labels of a judge", "judges/import/"),
+    ("experts", "experts/"), ("anchors", "queue/anchors/"), ("anchor pack", "anchor-pack/"),
+    ("adjudication", "adjudication/"),
 )  # fmt: skip
 OF_BOT = (
     ("settings", ""), ("form", "edit/"), ("history", "history/"), ("judged", "judged/"),
@@ -137,6 +143,8 @@ OF_ONE = {
     "questions:as_worker": ("questions.SetVersion", {"key": "key"}),
     "questions:edit": ("questions.SetVersion", {"name": "own_set.name"}),
     "questions:import_version": ("questions.SetVersion", {"name": "own_set.name"}),
+    "groups:group": ("groups.Group", {"pk": "pk"}),
+    "studies:hand_over": ("accounts.User", {"person": "pk"}),
     "quality:qualification": ("quality.Qualification", {"pk": "pk"}),
     "transcripts:import": ("dialogues.TranscriptImport", {"pk": "pk"}),
     "experts:item": ("judging.Item", {"pk": "study_id", "key": "key"}),
@@ -146,6 +154,7 @@ OF_ONE = {
     "languages:language": ("languages.Language", {"pk": "pk"}),
     "languages:settings": ("languages.Language", {"pk": "pk"}),
     "webhooks:webhook": ("webhooks.Webhook", {"pk": "pk"}),
+    "judging:pack": ("judging.AnchorPack", {"pack": "pk"}),
     "crowd:prolific": ("crowd.StudyPanel", {"pk": "study_id"}),
     "quality:history": ("crowd.Participation", {"pk": "study_id", "participation": "pk"}),
     "privacy:withdraw_for": ("crowd.Participation", {"pk": "study_id", "participation": "pk"}),

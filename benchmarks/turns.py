@@ -66,7 +66,7 @@ class Server:
 
     def _wait_until_it_answers(self) -> None:
         request = b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"
-        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=300) as connection:
             connection.sendall(request)  # the socket listens already: this waits in its queue
             if not connection.recv(100).startswith(b"HTTP/1.1 200"):
                 raise SystemExit(f"The server {self.name} does not start; its log is above.")

@@ -74,6 +74,20 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyToken:
+    """A token of a reply, as the service reports it.
+
+    Attributes:
+        text: the token.
+        alternatives: the most likely tokens at its place, itself among them, each with its natural logarithm
+            of a probability, at most 0.
+    """
+
+    text: str
+    alternatives: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Response:
     """A bot's answer to a context.
 
@@ -95,6 +109,8 @@ class Response:
         outcome_before_stop: outcome of the whole reply, if the reader stopped its display after it was known;
             None otherwise. Set by the platform, not by bots.
         ruled_out: texts of candidates that a filter rejected; outer filters do not use them.
+        tokens: the reply's tokens with their log probabilities, if the bot is configured to ask for them; of
+            a long reply the last ones.
         least_seconds: hosting delivers the response no sooner than this after the request, or after nine
             tenths of the deadline if that is less; only the caller waits, not the bot. At least 0.
     """
@@ -110,6 +126,7 @@ class Response:
     first_seconds: float | None = None
     outcome_before_stop: ReplyOutcome | None = None
     ruled_out: frozenset[str] = frozenset()
+    tokens: tuple[ReplyToken, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a text or a time of the wrong type or range, so that the error points at the bot.

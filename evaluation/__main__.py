@@ -11,40 +11,38 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.commands import agreement as of_agreement
 from evaluation.commands import assisted as of_judges
 from evaluation.commands import conversation as of_conversations
 from evaluation.commands import generation as of_responses
 from evaluation.commands import pairs as of_pairs
 from evaluation.commands import plan as of_plans
+from evaluation.commands import raters as of_raters
 from evaluation.commands.intent import figures as intent_figures
 from evaluation.commands.intent import read_predictions
+from evaluation.commands.json_output import interval_to_json, located, times, to_json
 from evaluation.files.reading import (
     FileError,
     Table,
     boolean,
-    missing_value_codes,
-    number,
-    number_from_zero,
     read_table,
     whole_number,
 )
-from evaluation.rater_agreement.coefficients import percent_pooled
-from evaluation.rater_agreement.ratings import Metric, Ratings
-from evaluation.rater_agreement.reliability import Alpha, alpha, further_coefficients
 from evaluation.report.bundles import recomputation
 from evaluation.report.label_columns import Analysis
 from evaluation.statistics.bootstrap import RESAMPLES
 from evaluation.statistics.differences import Difference, differences
-from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean
-from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.labels import AnyArray, Labels, LabelsError, coded
-from evaluation.statistics.mixed_model import OddsRatio, odds_ratios
+from evaluation.statistics.effect_sizes import EffectSize
+from evaluation.statistics.inference import NOUNS, Sample, mean
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import Labels, LabelsError
+from evaluation.statistics.mixed_models.fitting import OddsRatio
+from evaluation.statistics.mixed_models.logistic import odds_ratios
 from evaluation.statistics.ssa import Unit, score_samples
 from evaluation.statistics.ssa import ssa as ssa_scores
 
 OF_CONVERSATIONS, COMPLETE = ("dialogue_ending", "in_primary_analysis"), "complete"
 SSA_COLUMNS = ("bot", "dialogue", "turn", "rater", "sensible", "specific")
-MOST_LISTED = 50
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,82 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if answer.get("equal", True) else 1
 
 
-def agreement(options: argparse.Namespace) -> dict[str, Any]:
-    """Compute the agreement about one question from a file with one row per rating."""
-    names = {"unit": options.unit, "rater": options.rater, "value": options.value}
-    columns = [*names.values(), *([options.cluster] if options.cluster else [])]
-    table = read_table(options.file, columns, may_be_empty=[options.value] if "" in options.missing else [])
-    rated = table.without(options.value, options.missing)
-    _ask_about_codes(rated, options.value, options.real)
-    metric = Metric(options.level)
-    values: Sequence[Any] = rated.columns[options.value]
-    if metric is not Metric.NOMINAL:
-        values = rated.converted(options.value, number_from_zero if metric is Metric.RATIO else number)
-    try:
-        ratings = Ratings.from_columns(rated.columns[options.unit], rated.columns[options.rater], values)
-    except LabelsError as error:
-        raise _located(error, rated, names) from None
-    result = alpha(ratings, metric, clusters=_clusters(options, rated))
-    nouns = Nouns(cluster="cluster" if options.cluster else "unit", rater="rater")
-    counted = ratings.is_pairable
-    return {
-        "units": int(np.count_nonzero(counted)),
-        "units_with_one_rating": ratings.units - int(np.count_nonzero(counted)),
-        "raters": ratings.raters,
-        "labels": int(np.count_nonzero(counted[ratings.unit])),
-        "missing": len(table.lines) - len(rated.lines),
-        "ratings": _categories(ratings),
-        "percent_agreement": _to_json(percent_pooled(ratings)),
-        "level": metric.value,
-        "krippendorff_alpha": _to_json(result if isinstance(result, Undefined) else result.value),
-        **_interval(result, nouns),
-        **{key: _to_json(value) for key, value in further_coefficients(ratings, metric).items()},
-    }
-
-
-def _ask_about_codes(table: Table, column: str, real: Sequence[str]) -> None:
-    """Refuse values that look like codes for a missing answer, unless they are declared as answers."""
-    values = table.columns[column]
-    codes = [code for code in missing_value_codes(values) if code not in real]
-    if codes:
-        line = table.lines[values.index(codes[0])]
-        listed = ", ".join(f"'{code}' ({values.count(code)} times)" for code in codes)
-        raise FileError(
-            f"{table.path}, line {line}, column {column}: {listed} may stand for no answer. Say what it is: "
-            f"--missing '{codes[0]}' leaves such rows out, --real '{codes[0]}' counts it as an answer."
-        )
-
-
-def _clusters(options: argparse.Namespace, table: Table) -> AnyArray | None:
-    """Cluster of each unit, in the order of the units; None without a cluster column."""
-    if not options.cluster:
-        return None
-    names, codes = coded(table.columns[options.unit])
-    clusters = np.asarray(table.columns[options.cluster])
-    _, first = np.unique(codes, return_index=True)
-    of_unit: AnyArray = clusters[first]
-    differs = np.flatnonzero(of_unit[codes] != clusters)
-    if differs.size:
-        row = int(differs[0])
-        raise FileError(
-            f"{table.path}, line {table.lines[row]}, column {options.cluster}: unit '{names[codes[row]]}' "
-            f"belongs to '{clusters[row]}' here, but to '{of_unit[codes[row]]}' in line "
-            f"{table.lines[first[codes[row]]]}."
-        )
-    return of_unit
-
-
-def _categories(ratings: Ratings) -> dict[str, Any]:
-    """Count each rating; with many distinct ratings, give their number and their ends instead."""
-    names = ratings.values.tolist()
-    if len(names) > MOST_LISTED:
-        return {"distinct": len(names), "lowest": names[0], "highest": names[-1]}
-    counts = np.bincount(ratings.value, minlength=len(names)).tolist()
-    return {
-        f"{name:g}" if isinstance(name, float) else name: n for name, n in zip(names, counts, strict=True)
-    }
-
-
 def ssa(options: argparse.Namespace) -> dict[str, Any]:
     """Compute SSA per bot, in percent, and all differences, from a file with one row per label."""
     if options.primary and not options.excluded:
@@ -153,7 +75,7 @@ def ssa(options: argparse.Namespace) -> dict[str, Any]:
     try:
         labels = Labels(**arrays)
     except LabelsError as error:
-        raise _located(error, table, {}) from None
+        raise located(error, table, {}) from None
     unit = Unit(options.count)
     margin = None if options.margin is None else options.margin / 100
     counted = {"count": unit.value, **unfinished}
@@ -214,46 +136,41 @@ def _mixed(ratio: OddsRatio | Undefined) -> dict[str, Any]:
     """The odds ratio of two bots for the same worker and conversation or context."""
     if isinstance(ratio, Undefined):
         return {"cannot_be_told": ratio.reason}
-    return {"odds_ratio": ratio.ratio, "interval": _to_json(ratio.interval), "p": ratio.p}
+    return {"odds_ratio": ratio.ratio, "interval": to_json(ratio.interval), "p": ratio.p}
 
 
 def _estimate(sample: Sample) -> dict[str, Any]:
     """One score in percent with its interval."""
     estimate = mean(sample)
     assert not isinstance(estimate, Undefined)
-    return {"percent": 100 * estimate.value, **_interval(estimate, NOUNS, factor=100)}
+    return {"percent": 100 * estimate.value, **interval_to_json(estimate, NOUNS, factor=100)}
 
 
 def _difference(difference: Difference, margin: float | None) -> dict[str, Any]:
     """One difference in points with its interval, p-values, sentence, and margin of equivalence."""
     within = difference.equal_within
-    stated = {} if margin is None else {"p_equivalence": _to_json(difference.equivalence(margin))}
+    stated = {} if margin is None else {"p_equivalence": to_json(difference.equivalence(margin))}
     return {
         "first": str(difference.first),
         "second": str(difference.second),
         "points": 100 * difference.difference,
-        "interval": _to_json(_times(difference.interval, 100)),
-        "p": _to_json(difference.p),
-        "p_holm": _to_json(difference.p_holm),
-        "odds_ratio": _to_json(difference.odds_ratio),
-        "equal_within": _to_json(within if isinstance(within, Undefined) else 100 * within),
+        "interval": to_json(times(difference.interval, 100)),
+        "p": to_json(difference.p),
+        "p_holm": to_json(difference.p_holm),
+        **_effect_size("odds_ratio", difference.odds_ratio),
+        **_effect_size("cohens_d", difference.effect),
+        "equal_within": to_json(within if isinstance(within, Undefined) else 100 * within),
         **stated,
         "in_words": difference.sentence(),
         "basis": difference.describe_basis(),
     }
 
 
-def _interval(estimate: Alpha | Estimate | Undefined, nouns: Nouns, factor: float = 1.0) -> dict[str, Any]:
-    """The interval with its level, its method, and a sentence on what it generalises to."""
-    interval = estimate if isinstance(estimate, Undefined) else estimate.interval
-    if isinstance(estimate, Undefined) or isinstance(interval, Undefined):
-        return {"interval": _to_json(interval)}
-    return {
-        "interval": _to_json(_times(interval, factor)),
-        "interval_level": interval.level,
-        "interval_method": interval.method,
-        "interval_for": estimate.describe_interval(nouns),
-    }
+def _effect_size(name: str, size: EffectSize | Undefined) -> dict[str, Any]:
+    """An effect size and its interval, under `name` and `name_interval`."""
+    if isinstance(size, Undefined):
+        return {name: to_json(size)}
+    return {name: size.value, f"{name}_interval": to_json(size.interval)}
 
 
 def intent(options: argparse.Namespace) -> dict[str, Any]:
@@ -276,7 +193,8 @@ def recompute(options: argparse.Namespace) -> dict[str, Any]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m evaluation", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    of_labels = (_add_agreement(commands), _add_ssa(commands))
+    of_agreement.add_parser(commands)
+    of_labels = _add_ssa(commands)
     _add_recompute(commands)
     of_intents = _add_intent(commands)
     of_conversations.add_parsers(commands)
@@ -284,7 +202,8 @@ def _parser() -> argparse.ArgumentParser:
     of_judges.add_parser(commands)
     of_pairs.add_parser(commands)
     of_plans.add_parser(commands)
-    for command in (*of_labels, of_intents):
+    of_raters.add_parser(commands)
+    for command in (of_labels, of_intents):
         command.add_argument("file", type=Path, metavar="FILE.csv", help="UTF-8, with a header line")
     return parser
 
@@ -294,28 +213,6 @@ def _command(commands: Any, name: str, about: str) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=about.replace("%", "%%"), description=about
     )
-    return command
-
-
-def _add_agreement(commands: Any) -> argparse.ArgumentParser:
-    about = (
-        "Percent agreement (pooled, 0 to 1), Krippendorff's alpha with its 95\u00a0% interval, and beside it "
-        "Gwet's AC1 of names or the intraclass correlation of numbers."
-    )
-    command = _command(commands, "agreement", about)
-    add = command.add_argument
-    add("--unit", required=True, help="column that names what was rated")
-    add("--rater", required=True, help="column that names who rated")
-    add("--value", required=True, help="column with the rating")
-    add("--level", choices=[m.value for m in Metric], default="nominal", help="default: nominal")
-    add("--cluster", help="column with the cluster of a unit, such as the conversation of a turn")
-    for option, meaning in (
-        ("--missing", "stands for no answer: such rows are left out"),
-        ("--real", "is an answer"),
-    ):
-        about = f"this value {meaning}; '' is an empty cell; may be repeated"
-        add(option, action="append", default=[], metavar="VALUE", help=about)
-    command.set_defaults(run=agreement)
     return command
 
 
@@ -368,25 +265,6 @@ def _add_recompute(commands: Any) -> None:
     command = commands.add_parser("recompute", help=about, description=about)
     command.add_argument("file", type=Path, metavar="BUNDLE.zip", help="as downloaded from the report's page")
     command.set_defaults(run=recompute)
-
-
-def _located(error: LabelsError, table: Table, names: dict[str, str]) -> FileError:
-    """Convert an error about a row to an error about the line of the file."""
-    column = names.get(error.column, error.column)
-    where = "" if error.row is None else f", line {table.lines[error.row]}"
-    before = "" if error.earlier is None else f" See line {table.lines[error.earlier]}."
-    return FileError(f"{table.path}{where}, column {column}: {error.problem}{before}")
-
-
-def _times(interval: Interval | Undefined, factor: float) -> Interval | Undefined:
-    return interval if isinstance(interval, Undefined) else interval.scaled(factor)
-
-
-def _to_json(value: float | Interval | Undefined) -> float | list[float] | dict[str, str]:
-    """Convert a result to JSON: a number, [low, high], or {"cannot_be_told": reason}."""
-    if isinstance(value, Undefined):
-        return {"cannot_be_told": value.reason}
-    return [value.low, value.high] if isinstance(value, Interval) else value
 
 
 if __name__ == "__main__":

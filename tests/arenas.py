@@ -28,6 +28,7 @@ def make_arena(
     target: int = 50,
     scripts: dict[str, dict[str, Any]] | None = None,
     question_set: str = "preference",
+    votes_each: bool = False,
     **fields: Any,
 ) -> Study:
     """An open study of this owner; every bot says its name, unless it has a script."""
@@ -47,7 +48,7 @@ def make_arena(
         owner=owner,
         consent_text="You talk to machines.",
         targets=bots,
-        plan=JudgingPlan(raters_per_item=1, batch_size=each),
+        plan=JudgingPlan(raters_per_item=1, batch_size=each, judges_each_exchange=votes_each),
         asks=[AskSpec(question_set, About.PAIR)],
     )
     return set_state(study.pk, Study.State.OPEN)

@@ -38,7 +38,8 @@ from turnwise.dialogues.services import begin
 from turnwise.judging.items import pairs, subjects
 from turnwise.judging.models import JudgingPlan
 from turnwise.languages import live_texts
-from turnwise.live import batches, database
+from turnwise.live import database
+from turnwise.live.sockets import batches
 from turnwise.live.subprocesses import tune_garbage_collection
 from turnwise.project.sockets import websocket_urlpatterns
 from turnwise.responses.models import Response, ResponseRun, Source

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from evaluation.questions import Answer
 from tests.conftest import start_dialogue, worker_of
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.bots.services import version_of
@@ -70,7 +71,8 @@ def ask_instead(study: Study, questions: str) -> None:
     """Put other questions in all asks and labels of a study, behind the platform's back."""
     with transaction.atomic():
         study.asks.update(question_set=questions)
-        study.labels.update(question_set=questions)
+        with rewriting():
+            study.labels.update(question_set=questions)
 
 
 def add_label(dialogue: Dialogue, *, position: int, answers: dict[str, Answer]) -> None:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 _DECIDING = (
     "constraints.txt", "platform/turnwise/*/migrations/**/*.py", "platform/**/sql/*.sql",
     "platform/turnwise/live/*.py",
-    "platform/turnwise/project/database.py",
+    "platform/turnwise/project/database.py", "platform/turnwise/project/management/commands/migrate.py",
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ in `reasoning` and `reasoning_details` as of OpenRouter; `content_filter_results
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from pydantic import Field
 from chatbots.base import Context, seed_of
 from chatbots.errors import ServiceError
 from chatbots.registry import register
-from chatbots.replies import ReplyOutcome, Response, Usage
+from chatbots.replies import ReplyOutcome, ReplyToken, Response, Usage
 from chatbots.services.chat import ChatServiceBot
 from chatbots.services.chat_settings import ChatConfiguration, stop_field
 from chatbots.services.client import StatusError
@@ -66,6 +67,14 @@ class OpenAIChatBot(ChatServiceBot):
             description="Replies requested per turn; the first is used, wrappers may choose another. "
             "Several are not streamed.",
         )
+        log_probabilities: int | None = Field(
+            None,
+            ge=1,
+            le=20,
+            title="Log probabilities",
+            description="Likely tokens to report at each place of a reply; machine judges turn them into "
+            "probabilities of their answers. Empty: none.",
+        )
         send_seed: bool = Field(
             True,
             title="Send a seed",
@@ -106,6 +115,8 @@ class OpenAIChatBot(ChatServiceBot):
             settings.token_limit_name: settings.most_tokens,
             "stop": list(settings.stop) or None,
             "reasoning_effort": settings.reasoning_effort,
+            "logprobs": True if settings.log_probabilities else None,
+            "top_logprobs": settings.log_probabilities,
             "n": settings.candidates if settings.candidates > 1 else None,
             # 31 bits: the largest seed that every service takes.
             "seed": seed_of(context) >> 33 if settings.send_seed and context.seed is not None else None,
@@ -189,6 +200,7 @@ class ChatCompletionReader(ReplyReader):
             self._read_message(draft, message)
         elif message.get("content"):
             self.remark("text after the final event was left out")
+        draft.tokens += _tokens(choice)
         if isinstance(score := _mean_logprob(choice), float):
             draft.score = score
         if reason:
@@ -277,6 +289,30 @@ def _read_call(draft: ReplyDraft, call: Any, place: int) -> None:
     name = function.get("name") if isinstance(function, Mapping) else None
     key = call.get("index", place) if isinstance(call, Mapping) else place
     draft.add_tool(str(key), name if isinstance(name, str) else "")
+
+
+def _tokens(choice: Mapping[str, Any]) -> list[ReplyToken]:
+    """Tokens of a choice or chunk with their likely alternatives; empty if the service does not give them."""
+    logprobs = choice.get("logprobs")
+    tokens = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    found = []
+    for each in tokens if isinstance(tokens, list) else []:
+        if not isinstance(each, Mapping) or not isinstance(text := each.get("token"), str):
+            return []
+        others = each.get("top_logprobs")
+        likely = [_likely(other) for other in [each, *(others if isinstance(others, list) else [])]]
+        found.append(ReplyToken(text, tuple(dict(pair for pair in likely if pair).items())))
+    return found
+
+
+def _likely(token: Any) -> tuple[str, float] | None:
+    """A token with its log probability; None if one is missing or no probability."""
+    if not isinstance(token, Mapping):
+        return None
+    text, value = token.get("token"), token.get("logprob")
+    if not isinstance(text, str) or not isinstance(value, int | float) or not -math.inf < value <= 0:
+        return None
+    return text, float(value)
 
 
 def _mean_logprob(choice: Mapping[str, Any]) -> float | None:

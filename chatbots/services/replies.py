@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 from chatbots.errors import ServiceError
 from chatbots.hosting.response_checks import is_blank
-from chatbots.replies import Candidate, ReplyOutcome, Response, Usage
+from chatbots.replies import Candidate, ReplyOutcome, ReplyToken, Response, Usage
 from chatbots.services.think_blocks import SurrogateJoiner, ThinkFilter, split_at_bare_close
 
 MOST_MODEL_CHARS = 300
+MAX_TOKENS = 1_000
+"""Last tokens of a reply whose log probabilities are kept."""
 _WORDS = 300
 
 _KINDS = {type(None): "nothing", bool: "a truth value", int: "a number", float: "a number"} | {
@@ -35,6 +37,7 @@ class ReplyDraft:
         reasoning: the model's reasoning so far.
         outcome: how the reply ended; None until the service says so.
         score: the service's score, higher is better; None without one.
+        tokens: the tokens so far with their log probabilities, if the service gives them.
         had_bare_close: the text began with reasoning that only a closing tag marks, and that was therefore
             part of the text until the end.
     """
@@ -44,6 +47,7 @@ class ReplyDraft:
         self.text = self.reasoning = ""
         self.outcome: ReplyOutcome | None = None
         self.score: float | None = None
+        self.tokens: list[ReplyToken] = []
         self.has_text = False
         self.had_bare_close = False
         self._refusal = ""
@@ -217,6 +221,7 @@ class ReplyReader(ABC):
             reasoning=best.reasoning,
             model=self.model[:MOST_MODEL_CHARS],
             first_seconds=first_seconds,
+            tokens=tuple(best.tokens[-MAX_TOKENS:]),
         )
 
     def _check(self, draft: ReplyDraft) -> None:

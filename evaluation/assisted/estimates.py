@@ -13,11 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
 
-from evaluation.assisted.influence import independent, spread_of, units, variance_over_items
+from evaluation.assisted.influence import (
+    independent,
+    p_drawn_alike,
+    p_of,
+    spread_of,
+    units,
+    variance_over_items,
+)
 from evaluation.assisted.parts import Parts, parts_of, strata_of
-from evaluation.assisted.power import tuned
+from evaluation.assisted.power import check_power, tuned
 from evaluation.assisted.samples import AssistedSample
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.differences import difference, format_p
@@ -29,6 +35,7 @@ from evaluation.statistics.inference import (
     interval_within,
     mean,
     t,
+    z,
 )
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray
@@ -38,7 +45,7 @@ LEAST = 20
 """Smallest number of items of a system that people must have labelled."""
 LEAST_IN_STRATUM = 5
 _ALIKE = "People's labels are all alike, so they do not show how the judge errs."
-_WORTHLESS = (
+WORTHLESS = (
     "The judge adds nothing: it does not follow people's labels closely enough, or labelled too few further "
     "items."
 )
@@ -58,8 +65,8 @@ class AssistedEstimate:
         items: number of items with people's labels.
         pool: number of further items that the judge labelled.
         worth: people's variance / assisted variance, the smaller ratio of that over items and of the squared
-            lengths of both intervals, at least 1: how many times as many items people alone would have
-            needed.
+            lengths of both intervals, at least 1: how many times as many evenly drawn items people alone
+            would have needed.
         p: two-sided p-value of "the difference is 0"; None for a mean.
         over: what the interval generalises to; None if there is no interval.
         numbers: numbers of clusters, raters, and pairs among people's labels.
@@ -68,6 +75,7 @@ class AssistedEstimate:
             one casts doubt on the random draw of people's items. `Undefined` if the judge labelled none of
             either.
         note: why the judge is not used; empty if it is.
+        noun: plural of what people labelled, for sentences.
     """
 
     value: float
@@ -84,6 +92,7 @@ class AssistedEstimate:
     freedom: float
     drawn_alike: float | Undefined
     note: str
+    noun: str = "items"
 
     @property
     def effective_items(self) -> int:
@@ -104,7 +113,8 @@ class AssistedEstimate:
         if self.note:
             return f"{self.note} The estimate is that of people alone."
         return (
-            f"The interval is as if people had labelled {self.effective_items} items instead of {self.items}."
+            f"The interval is as if people had labelled {self.effective_items} {self.noun} instead of "
+            f"{self.items}."
         )
 
     def rests_on(self, nouns: Nouns = NOUNS) -> str:
@@ -119,8 +129,8 @@ class AssistedEstimate:
         if isinstance(self.drawn_alike, Undefined) or self.drawn_alike >= DOUBTFUL:
             return ""
         return (
-            f"The judge scores people's items differently from the others ({format_p(self.drawn_alike)}): "
-            f"check that people's items were drawn at random."
+            f"The judge scores people's {self.noun} differently from the others "
+            f"({format_p(self.drawn_alike)}): check that people's {self.noun} were drawn at random."
         )
 
 
@@ -237,14 +247,8 @@ def assisted_difference(
         else Interval(max(fit.value - fit.half, -width), min(fit.value + fit.half, width), level, "t")
         for fit in fits[:2]
     )
-    ps = [
-        None
-        if fit is None
-        else float(
-            2 * scipy.special.stdtr(fit.spread.freedom, -abs(fit.value) / math.sqrt(fit.spread.variance))
-        )
-        for fit in fits[:2]
-    ]
+    # Systems whose labels agree item by item leave no variance.
+    ps = [None if fit is None else p_of(fit.value, fit.spread) for fit in fits[:2]]
     return _people_or_assisted(fits, ends, systems, numbers, ps, power is not None)
 
 
@@ -253,8 +257,7 @@ def _refusal(
     level: float, power: float | None,
 ) -> Undefined | None:  # fmt: skip
     """The reason why nothing is estimated; None if there is none."""
-    if power is not None and not 0 <= power <= 1:
-        raise ValueError(f"power={power} is not a λ between 0 and 1.")
+    check_power(power)
     for sample, name in zip(systems, names, strict=True):
         check(sample.people, low, high, level)
         judged = sample.judge[sample.is_judged]
@@ -292,7 +295,8 @@ def _fits(
         found = np.where((parts.judge != 0).any(axis=0), power, 0.0)
         of_rows = np.broadcast_to(found, parts.judge.shape)
     fit = _fit(parts, numbers, level, found, of_rows, alone.spread.freedom) if found.any() else None
-    return alone, fit, found, _drawn_alike(parts, numbers)
+    gaps = zip(parts.coefficient * parts.judge_gap, parts.judge.T, strict=True)
+    return alone, fit, found, p_drawn_alike(rows, gaps, numbers, "items")
 
 
 def _fit(
@@ -327,23 +331,9 @@ def _hidden(parts: Parts, influence: FloatArray, numbers: Numbers, whole: Spread
         found = whole if len(systems) == 1 else spread_of(parts.rows, of_system, numbers)
         if found is None or found.freedom <= 0:
             continue
-        ratio = float(scipy.special.ndtri((1 + LEVEL) / 2)) / t(found.freedom, LEVEL) / 2
+        ratio = z(LEVEL) / t(found.freedom, LEVEL) / 2
         hidden += max(0.0, independent(parts.rows, of_system) * ratio**2 - found.variance)
     return hidden
-
-
-def _drawn_alike(parts: Parts, numbers: Numbers) -> float | Undefined:
-    """p-value of "no gap in any part", by t tests of each part with Bonferroni's correction."""
-    found = []
-    for part, (gap, c) in enumerate(zip(parts.judge_gap, parts.coefficient, strict=True)):
-        influence = parts.judge[:, part]
-        spread = spread_of(parts.rows, influence, numbers) if influence.any() else None
-        if spread is not None and spread.variance > 0 and spread.freedom > 0:
-            ratio = abs(c * gap) / math.sqrt(spread.variance)
-            found.append(float(2 * scipy.special.stdtr(spread.freedom, -ratio)))
-    if not found:
-        return Undefined("The judge's labels show no spread, or there are none on people's or other items.")
-    return min(1.0, len(found) * min(found))
 
 
 def _people_or_assisted(
@@ -370,16 +360,17 @@ def _people_or_assisted(
         chosen.value, interval, alone.value, people_interval,
         tuple(power.tolist()) if uses else (0.0,) * len(power),
         sum(each.labelled_items for each in systems), _pool(systems),
-        _worth(alone, chosen), p,
-        chosen.spread.over, numbers, chosen.spread.freedom, drawn_alike, "" if uses else _WORTHLESS,
+        _worth(alone, chosen, systems), p,
+        chosen.spread.over, numbers, chosen.spread.freedom, drawn_alike, "" if uses else WORTHLESS,
     )  # fmt: skip
 
 
-def _worth(alone: _Fit, chosen: _Fit) -> float:
-    """The smaller of what the intervals and the variances over items say, at least 1."""
+def _worth(alone: _Fit, chosen: _Fit, systems: Sequence[AssistedSample]) -> float:
+    """The smaller of what intervals and variances over items say, beside evenly drawn items; at least 1."""
     if min(chosen.half, chosen.over_items) <= 0:
         return 1.0
-    return max(1.0, min((alone.half / chosen.half) ** 2, alone.over_items / chosen.over_items))
+    ratio = min((alone.half / chosen.half) ** 2, alone.over_items / chosen.over_items)
+    return max(1.0, ratio / max(1.0, *(each.design_effect() for each in systems)))
 
 
 def _is_inside(value: float, low: float | None, high: float | None) -> bool:
@@ -388,7 +379,7 @@ def _is_inside(value: float, low: float | None, high: float | None) -> bool:
 
 def _pool(systems: Sequence[AssistedSample]) -> int:
     """Number of items that only the judge labelled."""
-    return sum(int(np.count_nonzero(each.is_judged & ~each.has_labels)) for each in systems)
+    return sum(each.further_items for each in systems)
 
 
 def _numbers(parts: Parts) -> Numbers:

@@ -6,11 +6,15 @@ before squaring, so their covariance counts. Each part is corrected for few clus
 `evaluation.statistics.variance`; degrees of freedom of parts without common clusters combine as Welch's.
 """
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from evaluation.statistics.inference import two_sided_p
+from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 from evaluation.statistics.variance import Numbers, Over, Spread, combined, dot, satterthwaite
 
@@ -26,12 +30,14 @@ class Rows:
         cluster: (m,) code of the conversation or context.
         rater: (m,) code of the rater; rows of unknown raters have codes of their own, one for each cluster.
         share: (m,) weight of the row within its part; sums to 1 over a part.
+        is_drawn: true if items were drawn with unequal probabilities.
     """
 
     part: IntArray
     cluster: IntArray
     rater: IntArray
     share: FloatArray
+    is_drawn: bool = False
 
     @property
     def pair(self) -> IntArray:
@@ -137,6 +143,33 @@ def variance_over_items(rows: Rows, influence: FloatArray, numbers: Numbers) -> 
     return _over(grouping, rows, influence)[0]
 
 
+def p_of(value: float, spread: Spread) -> float:
+    """Two-sided p-value of "the true value is 0" for an estimate with this variance."""
+    return two_sided_p(value, math.sqrt(spread.variance), spread.freedom)
+
+
+def p_drawn_alike(
+    rows: Rows, gaps: Iterable[tuple[float, FloatArray]], numbers: Numbers, noun: str
+) -> float | Undefined:
+    """p-value of "the judge labels people's items like the others", by t tests with Bonferroni's correction.
+
+    Args:
+        rows: the rows of an estimate's parts.
+        gaps: difference of the judge's labels of people's items from its other ones, with the (m,) influence
+            of each row on it.
+        numbers: as for `spread_of`.
+        noun: plural of what is labelled, for the reason.
+    """
+    found = []
+    for gap, influence in gaps:
+        spread = spread_of(rows, influence, numbers) if influence.any() else None
+        if spread is not None and spread.variance > 0 and spread.freedom > 0:
+            found.append(p_of(gap, spread))
+    if not found:
+        return Undefined(f"The judge's labels show no spread, or there are none on people's or other {noun}.")
+    return min(1.0, len(found) * min(found))
+
+
 def independent(rows: Rows, influence: FloatArray) -> float:
     """Variance of the estimate if all labels were independent."""
     labels = np.bincount(rows.part)[rows.part]
@@ -149,16 +182,17 @@ def _over(grouping: Grouping, rows: Rows, influence: FloatArray) -> tuple[float,
     sums = grouping.summed(influence) / np.sqrt(np.maximum(1 - grouping.share, 1 / labels))
     of_independent = np.bincount(rows.part, influence**2) * labels / np.maximum(labels - 1, 1)
     total = sums.sum(axis=1)
-    return dot(total, total), _freedom(grouping, sums, of_independent)
+    return dot(total, total), _freedom(grouping, sums, of_independent, rows.is_drawn)
 
 
-def _freedom(grouping: Grouping, sums: FloatArray, of_independent: FloatArray) -> float:
+def _freedom(grouping: Grouping, sums: FloatArray, of_independent: FloatArray, is_drawn: bool) -> float:
     """Degrees of freedom of Σ (sum over parts)², by groups of clusters that are in the same parts.
 
     Args:
         grouping: the rows by cluster.
         sums: (u, p) corrected sums of influences by cluster and part.
         of_independent: (p,) variance of each part if its rows were independent.
+        is_drawn: as in `Rows`.
     """
     share, squares, present = grouping.share, grouping.squares, grouping.present
     variance = (sums**2).sum(axis=0)
@@ -170,6 +204,8 @@ def _freedom(grouping: Grouping, sums: FloatArray, of_independent: FloatArray) -
     for column, p in enumerate(counts):
         there = present[:, p]
         expected = _expected(share[there, p], squares[there, p], variance[p], of_independent[p])
+        if is_drawn:
+            expected = _as_drawn(expected, sums[there, p] ** 2)
         freedom = satterthwaite(share[there, p], expected)
         freedoms.append(freedom)
         corrected[there, column] = freedom * (expected**2).sum() / expected.sum() ** 2
@@ -183,6 +219,24 @@ def _freedom(grouping: Grouping, sums: FloatArray, of_independent: FloatArray) -
     noise = float((of_group[inhabited] ** 2 / (effective * least)[inhabited]).sum())
     bounds = min(freedoms), sum(freedoms)
     return float(np.clip(of_group.sum() ** 2 / noise, *bounds)) if noise > 0 else bounds[0]
+
+
+def _as_drawn(expected: FloatArray, squares: FloatArray) -> FloatArray:
+    """Variance of each cluster's sum where items were drawn by a judge's uncertainty.
+
+    If people's labels vary alike about all items, an item with a large weight has a large part in the
+    variance, and the degrees of freedom are few. If they vary as the judge is uncertain, the draw makes all
+    parts equal. The mixture of both is fitted to the squared sums by least squares.
+
+    Args:
+        expected: (k,) variances in the first case, up to a factor.
+        squares: (k,) squared sums, whose mean is above 0.
+    """
+    apart, found = expected / expected.mean() - 1, squares / squares.mean() - 1
+    spread = dot(apart, apart)
+    alike = 1.0 if spread == 0 else float(np.clip(dot(apart, found) / spread, 0, 1))
+    fitted: FloatArray = 1 + alike * apart
+    return fitted
 
 
 def _expected(share: FloatArray, squares: FloatArray, variance: float, of_independent: float) -> FloatArray:

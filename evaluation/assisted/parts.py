@@ -143,7 +143,8 @@ def parts_of(systems: Sequence[tuple[AssistedSample, float]]) -> Parts:
             builder.add_shares(number, sample, sign, [s.sample is sample for s in strata].index(True))
     samples = [sample for sample, _ in systems]
     system = [next(k for k, sample in enumerate(samples) if sample is each.sample) for each in strata]
-    return builder.build([stratum.coefficient for stratum in strata], system)
+    is_drawn = any(sample.probability is not None for sample in samples)
+    return builder.build(is_drawn, [stratum.coefficient for stratum in strata], system)
 
 
 def _first_free_rater(samples: Sequence[AssistedSample]) -> int:
@@ -229,16 +230,18 @@ class _Builder:
         of_parts[:, column] = judge
         self._judge.append(of_parts)
 
-    def build(self, coefficients: list[float], systems: list[int]) -> Parts:
+    def build(self, is_drawn: bool, coefficients: list[float], systems: list[int]) -> Parts:
         """Join all rows.
 
         Args:
+            is_drawn: as in `Rows`.
             coefficients: of each part of people.
             systems: 0 or 1, the system of each part of people.
         """
         part, cluster, rater, stratum = (np.concatenate(c) for c in zip(*self._columns, strict=True))
         share, people, sign = (np.concatenate(c) for c in zip(*self._numbers, strict=True))
         return Parts(
-            Rows(part, cluster, rater, share), np.array(coefficients), self._means, self._gaps, people,
-            np.concatenate(self._judge), stratum, sign, np.array([*systems, *systems, 0, 1])[part],
+            Rows(part, cluster, rater, share, is_drawn), np.array(coefficients), self._means, self._gaps,
+            people, np.concatenate(self._judge), stratum, sign,
+            np.array([*systems, *systems, 0, 1])[part],
         )  # fmt: skip

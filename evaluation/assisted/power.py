@@ -33,6 +33,16 @@ def box_minimum(products: FloatArray, right: FloatArray) -> FloatArray:
     return found
 
 
+def check_power(power: float | None) -> None:
+    """Check a fixed λ; None: it is tuned.
+
+    Raises:
+        ValueError: it is out of range.
+    """
+    if power is not None and not 0 <= power <= 1:
+        raise ValueError(f"power={power} is not a λ between 0 and 1.")
+
+
 def tuned(
     people: FloatArray, judge: FloatArray, cluster: IntArray, unit: IntArray
 ) -> tuple[FloatArray, FloatArray]:

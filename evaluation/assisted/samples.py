@@ -92,11 +92,34 @@ class AssistedSample:
         """Number of items that people labelled."""
         return int(np.count_nonzero(self.has_labels))
 
+    @property
+    def further_items(self) -> int:
+        """Number of items that only the judge labelled."""
+        return int(np.count_nonzero(self.is_judged & ~self.has_labels))
+
     @cached_property
     def weight(self) -> FloatArray:
         """(n,) how much each of people's labels counts: 1 / (labels of its item · its probability)."""
         weight = 1.0 / self.labels_of_item[self.item]
         return weight if self.probability is None else weight / self.probability[self.item]
+
+    def design_effect(self, power: float = 0.0) -> float:
+        """Variance with these probabilities over that of as many evenly drawn items; 1 without probabilities.
+
+        Args:
+            power: λ; the variance is that of people's labels less λ times the judge's.
+
+        Returns:
+            A ratio above 0; above 1 if an even draw would have been better.
+        """
+        weight = np.bincount(self.item, self.weight, len(self))
+        there = weight > 0
+        judge = np.where(self.is_judged, self.judge, 0.0)[there]
+        weight, sums = weight[there], np.bincount(self.item, self.weight * self.value, len(self))[there]
+        values = sums / weight - power * judge
+        squares = (values - np.average(values, weights=weight)) ** 2
+        evenly = float(weight.sum() * (weight * squares).sum())
+        return float(len(weight) * (weight**2 * squares).sum()) / evenly if evenly > 0 else 1.0
 
     @property
     def people(self) -> Sample:

@@ -35,7 +35,7 @@ from evaluation.conversation.targets import compute_targets, read_texts
 from evaluation.files.reading import FileError
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import BoolArray, FloatArray
-from evaluation.statistics.regression import Correlation
+from evaluation.statistics.linear_models.regression import Correlation
 
 NOT_FOR_TRAINING = (
     "Not to be optimised against: a bot trained to score high would exploit the metrics instead of becoming "

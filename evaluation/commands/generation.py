@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.commands.json_output import to_json
 from evaluation.conversation.ngrams import over_corpus, per_response
 from evaluation.files.reading import FileError, read_rows
 from evaluation.statistics.differences import differences
@@ -178,9 +179,9 @@ def figures(systems: Mapping[str, Sequence[Generated]], level: float = 0.95) -> 
                 "first": each.first,
                 "second": each.second,
                 "difference": each.difference,
-                "interval": _to_json(each.interval),
-                "p": _to_json(each.p),
-                "p_holm": _to_json(each.p_holm),
+                "interval": to_json(each.interval),
+                "p": to_json(each.p),
+                "p_holm": to_json(each.p_holm),
             }
             for each in compared
         ],
@@ -213,7 +214,7 @@ def perplexity(rows: Sequence[Generated], level: float) -> dict[str, Any]:
     if isinstance(interval, Interval):
         low, high = (math.exp(min(end, LARGEST_NATS)) for end in (max(0.0, interval.low), interval.high))
         interval = Interval(low, high, level, interval.method)
-    return {"value": math.exp(estimate.value), "interval": _to_json(interval), **counted}
+    return {"value": math.exp(estimate.value), "interval": to_json(interval), **counted}
 
 
 def _of_system(rows: Sequence[Generated], level: float) -> dict[str, Any]:
@@ -224,7 +225,7 @@ def _of_system(rows: Sequence[Generated], level: float) -> dict[str, Any]:
         share, interval = over_corpus(texts, clusters, n, level)
         distinct[f"distinct_{n}"] = {
             "per_response": _mean(answered, per_response(texts, n), level, f"No response has {n} words."),
-            "over_corpus": {"value": _to_json(share), "interval": _to_json(interval)},
+            "over_corpus": {"value": to_json(share), "interval": to_json(interval)},
         }
     return {
         "responses": len(rows),
@@ -259,7 +260,7 @@ def _mean(rows: Sequence[Generated], values: FloatArray, level: float, none: str
         Sample(values[defined], _codes([rows[row] for row in defined.tolist()])), level=level, nouns=NOUNS
     )
     assert not isinstance(estimate, Undefined)
-    return {"value": estimate.value, "interval": _to_json(estimate.interval), "responses": int(defined.size)}
+    return {"value": estimate.value, "interval": to_json(estimate.interval), "responses": int(defined.size)}
 
 
 def _codes(rows: Sequence[Generated]) -> Any:
@@ -268,9 +269,3 @@ def _codes(rows: Sequence[Generated]) -> Any:
 
 def _undefined(reason: str) -> dict[str, Any]:
     return {"value": {"cannot_be_told": reason}, "interval": {"cannot_be_told": reason}}
-
-
-def _to_json(value: float | Interval | Undefined) -> Any:
-    if isinstance(value, Undefined):
-        return {"cannot_be_told": value.reason}
-    return [value.low, value.high] if isinstance(value, Interval) else value

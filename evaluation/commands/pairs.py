@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.commands.json_output import to_json
 from evaluation.files.reading import FileError, Table, number_from_zero, read_table
 from evaluation.statistics.inference import Nouns
-from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import LabelsError, coded
 from evaluation.statistics.pairwise import OUTCOMES, Duels, Record, Strengths, bradley_terry, records
 from evaluation.statistics.style_adjusted import StyleAdjusted, style_adjusted
@@ -75,10 +76,10 @@ def _adjusted(found: StyleAdjusted | Undefined) -> dict[str, Any]:
     effects = {
         each.element: {
             "coefficient": each.coefficient,
-            "interval": _interval(each.interval),
+            "interval": to_json(each.interval),
             "usual_difference": each.typical,
             "share_of_choices": each.share,
-            "interval_of_share": _interval(each.share_interval),
+            "interval_of_share": to_json(each.share_interval),
         }
         for each in found.effects
     }
@@ -90,7 +91,7 @@ def _record(record: Record) -> dict[str, Any]:
         "first": str(record.bot),
         "second": str(record.opponent),
         **{
-            kind: {"number": number, "interval_of_share": _interval(share)}
+            kind: {"number": number, "interval_of_share": to_json(share)}
             for kind, number, share in (
                 ("wins", record.wins, record.win_share),
                 ("losses", record.losses, record.loss_share),
@@ -103,22 +104,15 @@ def _record(record: Record) -> dict[str, Any]:
 def _strengths(found: Strengths | Undefined) -> dict[str, Any]:
     if isinstance(found, Undefined):
         return {"cannot_be_told": found.reason}
-    tie = found.tie_tendency
     return {
         "systems": {
-            str(name): {"log_strength": value, "interval": _interval(found.intervals[name])}
+            str(name): {"log_strength": value, "interval": to_json(found.intervals[name])}
             for name, value in sorted(found.strength.items(), key=lambda each: -each[1])
         },
-        "tie_tendency": {"cannot_be_told": tie.reason} if isinstance(tie, Undefined) else tie,
+        "tie_tendency": to_json(found.tie_tendency),
         "interval_level": found.level,
         "interval_for": found.describe_interval(Nouns(cluster="item", rater="rater")),
     }
-
-
-def _interval(found: Interval | Undefined) -> list[float] | dict[str, str]:
-    if isinstance(found, Undefined):
-        return {"cannot_be_told": found.reason}
-    return [found.low, found.high]
 
 
 def add_parser(commands: Any) -> None:

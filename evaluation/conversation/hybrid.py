@@ -16,8 +16,8 @@ from numpy.random import Generator
 from evaluation.statistics.inference import t
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.statistics.regression import Correlation, kendall, pearson, spearman
-from evaluation.statistics.sandwich import Errors, errors, orthonormal
+from evaluation.statistics.linear_models.regression import Correlation, kendall, pearson, spearman
+from evaluation.statistics.linear_models.sandwich import Errors, errors, orthonormal
 
 LEVEL = 0.9
 """Coverage of the intervals, as in the paper."""

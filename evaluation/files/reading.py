@@ -7,6 +7,8 @@ say whether they are.
 import csv
 import json
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -309,3 +311,22 @@ def _number(value: str) -> float | None:
     except ValueError:
         return None
     return number if number == number else None
+
+
+def folded(value: str) -> str:
+    """Reduce a text to what is left without case, repeated blanks and ways to encode accents."""
+    return " ".join(unicodedata.normalize("NFC", value).casefold().split())
+
+
+def alike_spellings(values: Sequence[str]) -> list[list[str]]:
+    """Find distinct values that differ only in case or blanks, such as "Yes" and "yes".
+
+    Returns:
+        Groups of two or more values, in the order of their first occurrence; in each group the most frequent
+        value first.
+    """
+    counts = Counter(values)
+    groups: dict[str, list[str]] = {}
+    for value in counts:
+        groups.setdefault(folded(value), []).append(value)
+    return [sorted(group, key=lambda each: -counts[each]) for group in groups.values() if len(group) > 1]

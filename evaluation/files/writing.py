@@ -19,7 +19,9 @@ NO_BREAK = "\u00a0"
 # A report of 30 systems prints 32,000 numbers, most of them twice, and is read again and again.
 @lru_cache(maxsize=32_768)
 def figure(value: float, digits: int = 1) -> str:
-    """Format a number with this number of decimals; zero has no sign."""
+    """Format a number with this number of decimals, from a million on as 2.7e23; zero has no sign."""
+    if abs(value) >= 1e6:  # such as the upper end of an odds ratio that two raters leave open
+        return f"{value:.1e}".replace("e+0", "e").replace("e+", "e").replace("-", MINUS)
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)
 
 

@@ -61,9 +61,8 @@ def _of_score(judged: JudgedItems, score: Score, nouns: Nouns) -> ScoreErrors:
     width = high - low
     samples = dict(_samples(judged, score))
     systems = []
-    for name, (errors, judge, people) in samples.items():
+    for name, (errors, judge, people, items) in samples.items():
         estimate = mean(errors, low=-width, high=width, nouns=nouns)
-        items = round(float(errors.weight.sum())) if errors.weight is not None else len(errors)
         systems.append(ErrorOnSystem(name, items, judge, people, estimate))
     compared = differences(
         {name: errors for name, (errors, *_means) in samples.items()}, low=-width, high=width, nouns=nouns
@@ -71,8 +70,8 @@ def _of_score(judged: JudgedItems, score: Score, nouns: Nouns) -> ScoreErrors:
     return ScoreErrors(score, tuple(systems), tuple(compared))
 
 
-def _samples(judged: JudgedItems, score: Score) -> Iterator[tuple[str, tuple[Sample, float, float]]]:
-    """Errors of each system, with the means of the judge and of people over the items of both."""
+def _samples(judged: JudgedItems, score: Score) -> Iterator[tuple[str, tuple[Sample, float, float, int]]]:
+    """Errors of each system, with the means of the judge and of people over the items of both, and these."""
     people, size = judged.people, len(judged)
     labels = judged.scores_of(score, people)
     of_judge = means(judged.scores_of(score, judged.judge), judged.judge.item, size)
@@ -84,7 +83,8 @@ def _samples(judged: JudgedItems, score: Score) -> Iterator[tuple[str, tuple[Sam
         if not rows.any():
             continue
         item = people.item[rows]
-        weight = 1.0 / raters[item]
+        chance = 1.0 if judged.probability is None else judged.probability[item]
+        weight = 1.0 / (raters[item] * chance)
         sample = Sample(errors[rows], judged.cluster[item], people.rater[rows], weight)
         yield (
             name,
@@ -92,5 +92,6 @@ def _samples(judged: JudgedItems, score: Score) -> Iterator[tuple[str, tuple[Sam
                 sample,
                 float(np.average(of_judge[item], weights=weight)),
                 float(np.average(labels[rows], weights=weight)),
+                len(np.unique(item)),
             ),
         )

@@ -1,12 +1,13 @@
 """Labels of people and of a machine judge about the same items, as columns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from evaluation.questions import Kind, Level, Question, QuestionSet, Score, score_values
+from evaluation.machine_judges.template import judgeable_questions
+from evaluation.questions import Kind, Level, Question, QuestionSet, Score, coded_answer, score_values
 from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -20,12 +21,15 @@ class PartyLabels:
         rater: (n,) code from 0 up of the rater, or number of the draw.
         swapped: (n,) of pairs, true where the system whose name comes first was shown second; answers about
             sides are in the order of the names all the same. None for other items.
+        chances: by question key, (n, choices) probability of each choice; NaN where it is unknown. Questions
+            without probabilities are absent.
     """
 
     item: IntArray
     answers: Mapping[str, FloatArray]
     rater: IntArray
     swapped: BoolArray | None = None
+    chances: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,9 @@ class JudgedItems:
         judge: labels of the judge, one row per draw; of pairs, what it said in both orders
             (`orders.settled`).
         in_orders: of pairs, its labels in each order, one row per draw and order; None for other items.
+        probability: (N,) probability that the item was drawn for people and judged by them; None: equal.
+        sides: of pairs, (N,) names of the first and of the second system, in their order; None for other
+            items.
     """
 
     questions: QuestionSet
@@ -48,6 +55,8 @@ class JudgedItems:
     people: PartyLabels
     judge: PartyLabels
     in_orders: PartyLabels | None = None
+    probability: FloatArray | None = None
+    sides: tuple[AnyArray, AnyArray] | None = None
 
     def __len__(self) -> int:
         return len(self.system)
@@ -58,8 +67,28 @@ class JudgedItems:
         return sorted({str(name) for name in self.system})
 
     def scores_of(self, score: Score, given: PartyLabels) -> FloatArray:
-        """(n,) score of each label, in [0, 1] for shares; NaN where an answer is missing."""
-        return score_values(self.questions, score, given.answers)
+        """(n,) score of each label, in [0, 1] for shares; NaN where an answer is missing.
+
+        The only question of a set may have probabilities: then it is the expected score.
+        """
+        found = score_values(self.questions, score, given.answers)
+        asked = judgeable_questions(self.questions)
+        if len(asked) != 1 or asked[0].key not in given.chances:
+            return found
+        return _expected(self.questions, score, asked[0], given, found)
+
+
+def _expected(
+    questions: QuestionSet, score: Score, question: Question, given: PartyLabels, scores: FloatArray
+) -> FloatArray:
+    """(n,) expected score of labels whose probabilities are complete, and the score of the others."""
+    chances = given.chances[question.key]
+    of_choices = [
+        score_values(questions, score, {question.key: np.array([coded_answer(question, choice.value)])})[0]
+        for choice in question.choices
+    ]
+    is_complete = ~np.isnan(chances).any(axis=1) & ~np.isnan(scores)
+    return np.where(is_complete, np.nan_to_num(chances) @ np.array(of_choices), scores)
 
 
 def means(values: FloatArray, item: IntArray, items: int) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from evaluation.machine_judges.judged import JudgedItems, PartyLabels
 from evaluation.machine_judges.template import judgeable_questions
-from evaluation.questions import FIRST, SECOND, TIED, Question, QuestionSet, coded_answer
+from evaluation.questions import FIRST, SECOND, TIED, Question, QuestionSet, coded_answer, side_outcomes
 from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
@@ -89,7 +89,8 @@ def in_order_of_names(questions: QuestionSet, given: PartyLabels, is_reverse: Bo
         else given.answers[question.key]
         for question in judgeable_questions(questions)
     }
-    return replace(given, answers={**given.answers, **answers}, swapped=swapped)
+    # Probabilities are of the sides as they were shown; of pairs, only the answers are compared.
+    return replace(given, answers={**given.answers, **answers}, swapped=swapped, chances={})
 
 
 def turned(question: Question, codes: FloatArray, swapped: BoolArray) -> FloatArray:
@@ -122,6 +123,33 @@ def _both_orders(given: PartyLabels) -> tuple[IntArray, IntArray]:
     straight, swapped = np.flatnonzero(~given.swapped), np.flatnonzero(given.swapped)
     _both, at, other = np.intersect1d(key[straight], key[swapped], return_indices=True)
     return straight[at], swapped[other]
+
+
+def outcome_shares(question: Question, given: PartyLabels, items: int) -> FloatArray:
+    """Shares of a judge's answers for the first side, for the second, and for neither, over both orders.
+
+    Both orders count alike, so a preference for a place has no part in them.
+
+    Args:
+        question: one that compares the sides.
+        given: labels of both orders, in the order of the names.
+        items: number N of pairs.
+
+    Returns:
+        (N, 3) shares; NaN for pairs without a draw that has an answer in both orders.
+
+    Raises:
+        ValueError: labels without their order.
+    """
+    codes = given.answers[question.key]
+    both = _both_orders(given)
+    answered = ~np.isnan(codes[both[0]]) & ~np.isnan(codes[both[1]])
+    counts = np.zeros((items, 3))
+    for rows in both:
+        np.add.at(counts, (given.item[rows[answered]], side_outcomes(question, codes[rows[answered]])), 1.0)
+    total = counts.sum(axis=1, keepdims=True)
+    found: FloatArray = np.divide(counts, total, out=np.full_like(counts, np.nan), where=total > 0)
+    return found
 
 
 def order_biases(judged: JudgedItems, *, nouns: Nouns = NOUNS) -> list[OrderBias]:

@@ -48,7 +48,7 @@ def parsed_answers(questions: QuestionSet, text: str) -> dict[str, Answer]:
         given = _object(whole)
     by_key = {question.key: question for question in asked}
     try:
-        return checked(asked, {key: _value(by_key.get(key), answer) for key, answer in given.items()})
+        return checked(asked, {key: as_choice(by_key.get(key), answer) for key, answer in given.items()})
     except AnswersError as error:
         raise OutsideChoicesError(cleaned(error.message, 300)) from None
     except RecursionError:
@@ -82,8 +82,8 @@ def _refuse_constant(name: str) -> object:
     raise OutsideChoicesError(f"{name} is not a value of JSON.")
 
 
-def _value(question: Question | None, given: object) -> object:
-    """The stored value of a choice that is given by its caption; everything else as it is."""
+def as_choice(question: Question | None, given: object) -> object:
+    """The stored value of a choice that is given by its caption; of several choices each; else as it is."""
     if question is None:
         return given
     if question.kind is Kind.SEVERAL and isinstance(given, list):

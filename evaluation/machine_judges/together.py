@@ -1,17 +1,22 @@
 """Scores from people's labels and a machine judge's together, beside those of people alone."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from evaluation.assisted.estimates import AssistedEstimate, assisted_difference, assisted_mean
+from evaluation.assisted.pairs import AssistedPairs, assisted_win_shares
 from evaluation.assisted.samples import AssistedSample
+from evaluation.assisted.strengths import AssistedStrengths, assisted_strengths
 from evaluation.machine_judges.judged import JudgedItems, means
-from evaluation.questions import Score, bounds
+from evaluation.machine_judges.orders import outcome_shares
+from evaluation.questions import Question, Score, bounds, side_outcomes
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.inference import NOUNS, Nouns
 from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import coded
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +28,68 @@ class Together:
         systems: by system, the estimate with people alone beside it; `Undefined` with fewer than 20 items of
             people, and for a judge that gives every item the same.
         differences: first system, second system, and the estimate of their difference.
+        evenly: by system whose items were drawn with known probabilities, the number of evenly drawn items
+            that would have given the same variance over items.
     """
 
     score: Score
     systems: dict[str, AssistedEstimate | Undefined]
     differences: tuple[tuple[str, str, AssistedEstimate | Undefined], ...]
+    evenly: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PairsTogether:
+    """Estimates of one question that compares the sides of pairs.
+
+    Attributes:
+        question: the question.
+        pairs: its judgments.
+        strengths: of all systems, with people alone beside each; `Undefined` as in `assisted_strengths`.
+        wins: by system, share of its pairs in which it is better, ties by half.
+    """
+
+    question: Question
+    pairs: AssistedPairs
+    strengths: AssistedStrengths | Undefined
+    wins: Mapping[str, AssistedEstimate | Undefined]
+
+
+def pairs_together(judged: JudgedItems, *, nouns: Nouns = NOUNS, level: float = LEVEL) -> list[PairsTogether]:
+    """Estimate strengths and shares of wins, question by question; empty for items that are no pairs.
+
+    The pairs that people judged must be a random draw from all pairs, as for `together`.
+    """
+    found = []
+    for question in judged.questions.questions:
+        if judged.sides is None or judged.in_orders is None or not question.is_sided:
+            continue
+        pairs = _pairs(judged, question)
+        wins = assisted_win_shares(pairs, level=level, nouns=nouns)
+        found.append(PairsTogether(question, pairs, assisted_strengths(pairs, level=level), wins))
+    return found
+
+
+def _pairs(judged: JudgedItems, question: Question) -> AssistedPairs:
+    assert judged.sides is not None
+    assert judged.in_orders is not None
+    bots, code = coded(np.concatenate(judged.sides))
+    size = len(judged)
+    codes = judged.people.answers[question.key]
+    rows = ~np.isnan(codes)
+    return AssistedPairs(
+        bots, code[:size], code[size:], judged.cluster,
+        outcome_shares(question, judged.in_orders, size),
+        judged.people.item[rows], side_outcomes(question, codes[rows]), judged.people.rater[rows],
+        judged.probability,
+    )  # fmt: skip
 
 
 def together(judged: JudgedItems, *, nouns: Nouns = NOUNS, level: float = LEVEL) -> list[Together]:
     """Estimate each score of each system, and every difference, from people's labels and the judge's.
 
-    The items that people judged must be a random draw from all items, as in a queue in random order.
+    The items that people judged must be a random draw from all items, as in a queue in random order, or drawn
+    with the stated probabilities.
     """
     return [_of_score(judged, score, nouns, level) for score in judged.questions.scores]
 
@@ -52,7 +108,12 @@ def _of_score(judged: JudgedItems, score: Score, nouns: Nouns, level: float) -> 
         (a, b, assisted_difference(usable[a], usable[b], low=low, high=high, level=level, nouns=nouns))
         for a, b in combinations(usable, 2)
     )
-    return Together(score, systems, differences)
+    evenly = {
+        name: found.items / usable[name].design_effect(found.power[0])
+        for name, found in systems.items()
+        if isinstance(found, AssistedEstimate) and usable[name].probability is not None
+    }
+    return Together(score, systems, differences, evenly)
 
 
 def _sample(judged: JudgedItems, score: Score, system: str) -> AssistedSample | Undefined:
@@ -71,4 +132,5 @@ def _sample(judged: JudgedItems, score: Score, system: str) -> AssistedSample | 
     return AssistedSample(
         judged.cluster[is_of_system], of_judge[is_of_system], new_number[people.item[rows]], labels[rows],
         people.rater[rows],
+        probability=None if judged.probability is None else judged.probability[is_of_system],
     )  # fmt: skip

@@ -145,7 +145,7 @@ class SideBySide(Judging):
     Attributes:
         items_per_worker: number of items in a worker's batch.
         training_tries: number of tries to answer all training questions rightly; 0: no training questions.
-        items_of_pairs: by pair of systems, number of items.
+        items_of_pairs: by pair of systems, number of items; several items from one conversation count once.
         short_contexts: number of items with a short context (`evaluation.texts.uninformative_contexts`).
         unknown_contexts: number of items whose context has the mark of an unknown word.
     """

@@ -37,6 +37,7 @@ from evaluation.questions.scores import (
     coded_answers,
     has_choice,
     score_values,
+    side_outcomes,
     term_values,
 )
 from evaluation.questions.sets import (
@@ -64,6 +65,7 @@ __all__ = [
     "LIKERT",
     "PREFERENCE",
     "PREFERENCES",
+    "PREFERENCE_BOTH_BAD",
     "QUESTION_SETS",
     "REPLY_IMPRESSION",
     "SECOND",
@@ -101,6 +103,7 @@ __all__ = [
     "question_set",
     "refuse_with",
     "score_values",
+    "side_outcomes",
     "term_values",
 ]
 
@@ -110,6 +113,7 @@ HUMAN_LIKENESS = in_every_language(ratings.HUMAN_LIKENESS)
 LIKERT = in_every_language(ratings.LIKERT)
 VOTES = in_every_language(ratings.VOTES)
 PREFERENCE = in_every_language(preference.PREFERENCE)
+PREFERENCE_BOTH_BAD = in_every_language(preference.PREFERENCE_BOTH_BAD)
 PREFERENCES = in_every_language(preference.PREFERENCES)
 REPLY_IMPRESSION = in_every_language(identity.REPLY_IMPRESSION)
 TOPICAL_CHAT_OWN = in_every_language(topical_chat.TOPICAL_CHAT_OWN)
@@ -132,6 +136,7 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
         LIKERT,
         VOTES,
         PREFERENCE,
+        PREFERENCE_BOTH_BAD,
         PREFERENCES,
         REPLY_IMPRESSION,
         TOPICAL_CHAT_OWN,

@@ -9,14 +9,17 @@ from evaluation.questions.parts import Choice, Example, Kind, Question, Score, S
 # Columns of tables and fields of exports beside which the answers stand.
 RESERVED = frozenset(
     ("answer_ms", "answers", "ask", "asks_reason", "bot", "bot_version", "cached_tokens", "completion_tokens",
-     "context", "decided_at", "decided_by", "decided_questions", "decision", "decision_reason", "dialogue",
-     "dialogue_ending", "first_seconds", "in_force", "in_primary_analysis", "item", "judged_in",
+     "condition", "context", "decided_at", "decided_by", "decided_questions", "decision", "decision_reason",
+     "dialogue", "dialogue_ending", "first_seconds", "in_force", "in_primary_analysis", "item", "judged_in",
      "label_changes", "labelled_at", "latency_ms", "material", "model", "moment", "number", "occasion",
      "origin", "outcome", "outcome_before_stop", "picture", "picture_description", "position",
      "prompt_tokens", "question_set", "rater", "rater_excluded", "reasoning", "reasoning_tokens", "remarks",
      "reply_version", "reply_versions", "response", "scenario", "shown_ms", "sides_swapped", "study",
      "subject", "turn")
 )  # fmt: skip
+
+RESERVED_BEGINNING = "condition_"
+"""Beginning of the columns with the levels of a study's factors."""
 
 
 def faults_of_question(
@@ -33,7 +36,7 @@ def faults_of_question(
         yield DeclarationError(
             "key", f"“{question.key}” is declared twice.", "Give each question a key of its own."
         )
-    if question.key in RESERVED:
+    if question.key in RESERVED or question.key.startswith(RESERVED_BEGINNING):
         yield DeclarationError("key", f"“{question.key}” is a column of every export.", "Choose another key.")
     yield from _faults_of_answers(question)
     yield from _faults_of_condition(question, earlier, all_known=all_known)

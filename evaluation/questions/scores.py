@@ -11,7 +11,18 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.questions.parts import Answer, Combine, Kind, Level, Question, Scalar, Score, Term
+from evaluation.questions.parts import (
+    FIRST,
+    SECOND,
+    Answer,
+    Combine,
+    Kind,
+    Level,
+    Question,
+    Scalar,
+    Score,
+    Term,
+)
 from evaluation.questions.schema import Declaration
 
 
@@ -56,6 +67,20 @@ def has_choice(question: Question, codes: NDArray[np.float64], choice: Scalar) -
     else:
         is_chosen = np.floor(np.nan_to_num(codes) / 2.0 ** _number_of(question, choice)) % 2 == 1
     return np.where(np.isnan(codes), np.nan, is_chosen)
+
+
+def side_outcomes(question: Question, codes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Find which side of a pair each label prefers.
+
+    Args:
+        question: one that compares the sides.
+        codes: (n,) as `coded_answers` gives them.
+
+    Returns:
+        (n,) 0 if the side named first is preferred, 1 if the second is, 2 for a tie or if both are bad.
+    """
+    sides = [has_choice(question, codes, side) == 1 for side in (FIRST, SECOND)]
+    return np.select(sides, [0, 1], 2).astype(np.int64)
 
 
 def _number_of(question: Question, value: Scalar) -> int:

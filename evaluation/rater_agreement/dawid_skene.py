@@ -5,7 +5,6 @@ Applied Statistics 28(1). Each rater has a table with the probability of each of
 answer. Given the truth, raters err independently of each other.
 """
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ import scipy
 
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import AnyArray, FloatArray, IntArray, Labels
+from evaluation.statistics.labels import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,38 +78,6 @@ def dawid_skene(
     return TrueAnswers(
         posterior, prevalence, confusion, log_likelihood, iterations, converged=change <= tolerance
     )
-
-
-def estimated_shares(labels: Labels) -> dict[Hashable, tuple[float, float] | Undefined]:
-    """Estimate sensibleness and specificity per bot by Dawid and Skene, to compare with the majority vote.
-
-    Each rater has one table over all bots; each bot has its own prevalence. The two questions are fitted
-    separately, and an item that is not sensible counts as not specific. With few items, or raters who hardly
-    agree, the likelihood is flat or largest at the edges, and shares tend to 0 or 1.
-
-    Returns:
-        Expected shares (sensibleness, specificity) in [0, 1] by bot.
-    """
-    names = labels.bots[0].tolist()
-    columns = [_expected_share(labels, answers) for answers in (labels.sensible, labels.specific)]
-    sensible, specific = columns
-    if isinstance(sensible, Undefined) or isinstance(specific, Undefined):
-        reason = sensible if isinstance(sensible, Undefined) else specific
-        return {name: reason for name in names if isinstance(reason, Undefined)}
-    return {name: (float(sensible[b]), float(specific[b])) for b, name in enumerate(names)}
-
-
-def _expected_share(labels: Labels, answers: AnyArray) -> FloatArray | Undefined:
-    clusters, item = labels.items
-    bot = labels.dialogues[0][clusters]
-    raters = len(labels.raters[0])
-    values = np.array([False, True])
-    ratings = Ratings(item, labels.raters[1], answers.astype(np.int64), len(clusters), raters, values)
-    fit = dawid_skene(ratings, bot)
-    if isinstance(fit, Undefined):
-        return fit
-    share: FloatArray = np.bincount(bot, fit.posterior[:, 1]) / np.bincount(bot)
-    return share
 
 
 def _answer_indicators(ratings: Ratings) -> "scipy.sparse.csr_array":

@@ -11,12 +11,12 @@ from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.bootstrap import LEVEL, RESAMPLES, cluster_interval
+from evaluation.statistics.inference import z
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray
 
@@ -52,7 +52,7 @@ class Kappa:
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Interval by the normal approximation; with fewer than about 50 units prefer `kappa_interval`."""
-        half = float(scipy.special.ndtri((1 + level) / 2)) * self.error
+        half = z(level) * self.error
         return Interval(self.value - half, self.value + half, level, "normal")
 
 

@@ -4,7 +4,7 @@ The other parts of the report count labels of people only.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -13,12 +13,15 @@ import numpy as np
 
 from evaluation.assisted.estimates import AssistedEstimate
 from evaluation.machine_judges.judged import JudgedItems
-from evaluation.machine_judges.together import Together, together
+from evaluation.machine_judges.together import PairsTogether, Together, pairs_together, together
 from evaluation.questions import Score, bounds
+from evaluation.report.item_draws import DrawFacts
+from evaluation.report.studies.pair_strengths import exact
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.differences import difference
 from evaluation.statistics.inference import Nouns, Sample, mean
 from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.pairwise import bradley_terry
 
 EACH_JUDGED = "People judged every item, so the machine has nothing to add."
 CANNOT_SAY = "Cannot say yet."
@@ -41,6 +44,7 @@ class JudgeLabels:
         outcomes: number of the judge's labels by outcome.
         seen: number of items about which the judge was shown people's answers; `items` lacks its labels of
             these.
+        drawn: how items were drawn for people; None: they were not.
     """
 
     ask: int
@@ -51,6 +55,7 @@ class JudgeLabels:
     noun: str
     outcomes: Mapping[str, int] = field(default_factory=dict)
     seen: int = 0
+    drawn: DrawFacts | None = None
 
 
 def assisted_figures(judges: Sequence[JudgeLabels], *, level: float = LEVEL) -> list[dict[str, Any]]:
@@ -67,7 +72,11 @@ def assisted_figures(judges: Sequence[JudgeLabels], *, level: float = LEVEL) -> 
         `second` (None for a system
         alone), `people` and `assisted` (`value`, and `low` and `high` or `undefined`; None if there is no
         estimate), `items`, `as_if` (number of items that people alone would have needed), `worth`,
-        `words` about the judge, and `rests_on`, what the interval generalises to.
+        `words` about the judge, and `rests_on`, what the interval generalises to. If items were drawn for
+        people, `drawn` has the `DrawFacts`, each item counts 1 / its probability in all estimates, and rows
+        of a system have `evenly`, the number of evenly drawn items with the same variance. For pairs,
+        `preferences` has for each question that compares the sides `key`, `question` and such rows:
+        `strengths`, log-strengths after Bradley and Terry, and `wins`, shares of won pairs in percent.
     """
     return [_of_judge(each, level) for each in judges]
 
@@ -86,10 +95,77 @@ def _of_judge(given: JudgeLabels, level: float) -> dict[str, Any]:
         "judge_items": len(np.unique(judged.judge.item)),
         # Absent without any, as in the results of earlier versions.
         **({"seen": given.seen} if given.seen else {}),
+        **({"drawn": asdict(given.drawn)} if given.drawn else {}),
         "level": level,
         "scores": [
             _of_score(judged, each, nouns, level) for each in together(judged, nouns=nouns, level=level)
         ],
+        **_of_pairs(judged, nouns, level),
+    }
+
+
+def _of_pairs(judged: JudgedItems, nouns: Nouns, level: float) -> dict[str, Any]:
+    """Strengths and shares of wins by question; nothing for items that are no pairs."""
+    if judged.sides is None:
+        return {}
+    return {
+        "preferences": [
+            {
+                "key": each.question.key,
+                "question": each.question.wording,
+                "strengths": _strengths(each, nouns, level),
+                "wins": _wins(each, nouns, level),
+            }
+            for each in pairs_together(judged, nouns=nouns, level=level)
+        ]
+    }
+
+
+def _strengths(found: PairsTogether, nouns: Nouns, level: float) -> list[dict[str, Any]]:
+    """A row for each system and each difference of two; without an estimate, people's of each system."""
+    if isinstance(found.strengths, Undefined):
+        alone = bradley_terry(found.pairs.duels, level=level) if len(found.pairs.duels) else found.strengths
+
+        def people(bot: str) -> _Alone:
+            return None if isinstance(alone, Undefined) else (alone.strength[bot], alone.intervals[bot])
+
+        return [
+            {"first": bot, "second": None, **_figures(1.0, found.strengths, partial(people, bot), nouns)}
+            for bot in found.pairs.bots.tolist()
+        ]
+    of_systems: list[tuple[str, str | None, AssistedEstimate]] = [
+        (bot, None, each) for bot, each in found.strengths.strength.items()
+    ]
+    return [
+        _rounded({"first": first, "second": second, **_figures(1.0, each, _no_one, nouns)})
+        for first, second, each in (*of_systems, *found.strengths.differences)
+    ]
+
+
+def _wins(found: PairsTogether, nouns: Nouns, level: float) -> list[dict[str, Any]]:
+    def people(bot: int) -> _Alone:
+        estimate = mean(found.pairs.of(bot).people, level=level, nouns=nouns)
+        return None if isinstance(estimate, Undefined) else (estimate.value, estimate.interval)
+
+    return [
+        {"first": name, "second": None, **_figures(100.0, each, partial(people, bot), nouns)}
+        for bot, (name, each) in enumerate(found.wins.items())
+    ]
+
+
+def _no_one() -> _Alone:
+    return None
+
+
+def _rounded(row: dict[str, Any]) -> dict[str, Any]:
+    """Round numbers to ten digits; further digits of a solution differ between processors."""
+    return {
+        key: _rounded(value)
+        if isinstance(value, dict)
+        else exact(value)
+        if isinstance(value, float)
+        else value
+        for key, value in row.items()
     }
 
 
@@ -109,13 +185,14 @@ def _of_score(judged: JudgedItems, found: Together, nouns: Nouns, level: float) 
         return of_two.difference, of_two.interval
 
     rows = [
-        {"first": name, "second": None, **_figures(score, each, partial(alone, name), nouns)}
+        {"first": name, "second": None, **_figures(score.factor, each, partial(alone, name), nouns)}
+        | ({"evenly": round(found.evenly[name])} if name in found.evenly else {})
         for name, each in found.systems.items()
     ]
     of_pairs = {(first, second): each for first, second, each in found.differences}
     for pair in combinations(found.systems, 2):
         of_pair = of_pairs[pair] if pair in of_pairs else _reason(found, *pair)
-        figures = _figures(score, of_pair, partial(compared, *pair), nouns)
+        figures = _figures(score.factor, of_pair, partial(compared, *pair), nouns)
         rows.append({"first": pair[0], "second": pair[1], **figures})
     return {"key": score.key, "title": score.title, "is_percent": score.is_percent, "rows": rows}
 
@@ -127,7 +204,7 @@ def _reason(found: Together, first: str, second: str) -> Undefined:
 
 
 def _people_alone(judged: JudgedItems, score: Score) -> dict[str, Sample]:
-    """People's labels of each system; each item counts once, as in the assisted estimate."""
+    """People's labels of each system; each item counts as in the assisted estimate."""
     labels = judged.scores_of(score, judged.people)
     is_defined = ~np.isnan(labels)
     raters = np.bincount(judged.people.item[is_defined], minlength=len(judged))
@@ -135,19 +212,19 @@ def _people_alone(judged: JudgedItems, score: Score) -> dict[str, Sample]:
     for name in judged.systems:
         rows = is_defined & (judged.system[judged.people.item] == name)
         item = judged.people.item[rows]
-        samples[name] = Sample(
-            labels[rows], judged.cluster[item], judged.people.rater[rows], 1.0 / raters[item]
-        )
+        chance = 1.0 if judged.probability is None else judged.probability[item]
+        weight = 1.0 / (raters[item] * chance)
+        samples[name] = Sample(labels[rows], judged.cluster[item], judged.people.rater[rows], weight)
     return samples
 
 
 def _figures(
-    score: Score, found: AssistedEstimate | Undefined, people: Callable[[], _Alone], nouns: Nouns
+    factor: float, found: AssistedEstimate | Undefined, people: Callable[[], _Alone], nouns: Nouns
 ) -> dict[str, Any]:
     if isinstance(found, Undefined):
         alone = people()  # only now, because an estimate has them
         return {
-            "people": alone and _cell(score, *alone),
+            "people": alone and _cell(factor, *alone),
             "assisted": None,
             "items": None,
             "as_if": None,
@@ -156,8 +233,8 @@ def _figures(
             "rests_on": "",
         }
     return {
-        "people": _cell(score, found.people_value, found.people_interval),
-        "assisted": _cell(score, found.value, found.interval),
+        "people": _cell(factor, found.people_value, found.people_interval),
+        "assisted": _cell(factor, found.value, found.interval),
         "items": found.items,
         "as_if": found.effective_items,
         "worth": found.worth,
@@ -166,8 +243,7 @@ def _figures(
     }
 
 
-def _cell(score: Score, value: float, interval: Interval | Undefined) -> dict[str, Any]:
-    factor = score.factor
+def _cell(factor: float, value: float, interval: Interval | Undefined) -> dict[str, Any]:
     if isinstance(interval, Undefined):
         return {"value": factor * value, "undefined": interval.reason}
     return {"value": factor * value, "low": factor * interval.low, "high": factor * interval.high}

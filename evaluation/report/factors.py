@@ -9,10 +9,10 @@ import numpy as np
 from evaluation.questions import QuestionSet, Score, score_values
 from evaluation.report.intervals import Terms, of_bots, score_cells
 from evaluation.report.label_columns import Judged
-from evaluation.statistics.anova import FEWEST, Anova, Squares, anova, normalised
 from evaluation.statistics.inference import Estimate, Sample, mean
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import AnyArray, BoolArray, FloatArray, IntArray, coded
+from evaluation.statistics.linear_models.anova import FEWEST, Anova, Squares, anova, normalised
 
 Facets = Mapping[str, Mapping[str, str]]
 """By name of a bot in the report, its level of each facet."""

@@ -1,6 +1,6 @@
 """The figures of a study's report, from its labels and the scores of its question set. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from evaluation.questions import Kind, Question, QuestionSet, Term, bounds
 from evaluation.report.intervals import TERMS, Terms, compared, method, score_cells
 from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.leader import CONVERSATIONS, Arrivals, always_valid, find_leader
+from evaluation.report.ranks import ranks_of
 from evaluation.report.raters import agreement, rater_figures
 from evaluation.statistics.labels import BoolArray
 
@@ -101,6 +102,7 @@ def scored_figures(
 ) -> dict[str, Any]:
     """Figures that both analyses have: the answer, scores, differences, agreement, influence of raters."""
     bots, compared_bots = bot_scores(questions, judged, terms), comparisons(questions, judged, terms)
+    _add_ranks(questions, bots, compared_bots, terms)
     leader = find_leader(questions, bots, compared_bots, terms)
     return {
         "answer": leader,
@@ -110,6 +112,21 @@ def scored_figures(
         "agreement": agreement(coded_questions(questions), judged, terms),
         "raters": rater_figures(questions, judged),
     }
+
+
+def _add_ranks(
+    questions: QuestionSet,
+    bots: Sequence[dict[str, Any]],
+    compared_bots: Sequence[dict[str, Any]],
+    terms: Terms,
+) -> None:
+    """Add `rank` to the rows of systems: `best` and `worst` by the main score, None without a score."""
+    if questions.main_score is None:
+        return
+    column = questions.scores.index(questions.main_score)
+    ranks = ranks_of(bots, compared_bots, column=column, score=questions.main_score.key, level=terms.level)
+    for bot in bots if ranks else ():
+        bot["rank"] = ranks.get(bot["bot"])
 
 
 def bot_scores(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:

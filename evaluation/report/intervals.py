@@ -12,10 +12,13 @@ from evaluation.rater_agreement.reliability import alpha
 from evaluation.report.label_columns import Judged
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.differences import Difference, differences
+from evaluation.statistics.effect_sizes import EffectSize
 from evaluation.statistics.inference import NOUNS, Estimate, Nouns, Sample, mean, samples
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.statistics.mixed_model import OddsRatio, odds_ratios
+from evaluation.statistics.mixed_models.fitting import OddsRatio
+from evaluation.statistics.mixed_models.logistic import odds_ratios
+from evaluation.statistics.mixed_models.ordinal import cumulative_odds_ratios
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ TERMS = Terms()
 
 
 def of_bots(judged: Judged, values: FloatArray, *, single_raters: bool = True) -> dict[str, Sample]:
-    """Split values of labels into one sample per bot; bots without values are left out.
+    """Split values of labels into one sample per bot, with their weights; bots without values are left out.
 
     Args:
         judged: the labels.
@@ -45,7 +48,7 @@ def of_bots(judged: Judged, values: FloatArray, *, single_raters: bool = True) -
         single_raters: true if a value is of one rater, false for majorities.
     """
     raters = judged.rater_code if single_raters else None
-    by_code = samples(judged.bot_code, values, judged.dialogue, raters)
+    by_code = samples(judged.bot_code, values, judged.dialogue, raters, judged.weight)
     return {judged.bots[int(code)]: sample for code, sample in by_code.items()}  # type: ignore[call-overload]
 
 
@@ -107,7 +110,10 @@ def compared(questions: QuestionSet, score: Score, judged: Judged, terms: Terms)
     low, high = bounds(questions, score)
     of_systems = of_bots(judged, score_values(questions, score, judged.answers))
     pairs = differences(of_systems, low=low, high=high, level=terms.level, nouns=terms.nouns)  # type: ignore[arg-type]
-    ratios = odds_ratios(of_systems, pairs, level=terms.level)  # type: ignore[arg-type]
+    # Of a scale whose points are answers; a mean of several answers has no points to be above.
+    is_scale = not score.is_percent and len(score.terms) == 1
+    ratios_of = cumulative_odds_ratios if is_scale else odds_ratios
+    ratios = ratios_of(of_systems, pairs, level=terms.level)  # type: ignore[arg-type]
     stored = [
         {
             "score": score.key,
@@ -131,8 +137,8 @@ def _stored(difference: Difference, score: Score, terms: Terms) -> dict[str, Any
         "difference": score.factor * difference.difference,
         "p": None if isinstance(difference.p, Undefined) else difference.p,
         "p_holm": None if isinstance(difference.p_holm, Undefined) else difference.p_holm,
-        "odds_ratio": None if isinstance(difference.odds_ratio, Undefined) else difference.odds_ratio,
-        "effect": None if isinstance(difference.effect, Undefined) else difference.effect,
+        **_effect_size("odds_ratio", difference.odds_ratio),
+        **_effect_size("effect", difference.effect),
         "equal_within": None if isinstance(within, Undefined) else score.factor * within,
         "more": None if isinstance(more, Undefined) else more,
     }
@@ -140,6 +146,15 @@ def _stored(difference: Difference, score: Score, terms: Terms) -> dict[str, Any
         ends = difference.interval.scaled(score.factor)
         stored |= {"low": ends.low, "high": ends.high, "method": ends.method}
     return stored
+
+
+def _effect_size(key: str, size: EffectSize | Undefined) -> dict[str, Any]:
+    """Value under `key`, None if undefined, and the ends of its interval under `key_low`, `key_high`."""
+    if isinstance(size, Undefined):
+        return {key: None}
+    if isinstance(size.interval, Undefined):
+        return {key: size.value}
+    return {key: size.value, f"{key}_low": size.interval.low, f"{key}_high": size.interval.high}
 
 
 def equivalence(difference: Difference, factor: float, terms: Terms) -> dict[str, Any]:

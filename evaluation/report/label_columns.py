@@ -28,6 +28,8 @@ class Judged:
         texts: by key of a free-text question, (n,) the answers; None for no answer.
         day: (n,) day of the last change of the label, in UTC days since 1970-01-01; NaN for labels from a
             file. None: unknown.
+        weight: (n,) how much each label counts in scores: 1 / the probability with which its item was drawn
+            for people. None: all alike.
     """
 
     bot: AnyArray
@@ -39,6 +41,7 @@ class Judged:
     answers: Mapping[str, FloatArray]
     texts: Mapping[str, AnyArray] = field(default_factory=dict)
     day: FloatArray | None = None
+    weight: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.bot)
@@ -137,6 +140,7 @@ class Judged:
             answers={key: values[keep] for key, values in self.answers.items()},
             texts={key: values[keep] for key, values in self.texts.items()},
             day=None if self.day is None else self.day[keep],
+            weight=None if self.weight is None else self.weight[keep],
         )
         selected.__dict__.update(
             {name: recode_rows(getattr(self, name), keep) for name in ("_bots", "_raters")}

@@ -115,7 +115,9 @@ def raters_in_order(raters: Sequence[AnyArray], arrivals: Sequence[IntArray]) ->
     return np.concatenate(raters)[np.argsort(np.concatenate(arrivals), kind="stable")]
 
 
-def batches(rater: AnyArray, whole: int, *, third_rater: bool = False) -> Arrivals:
+def batches(
+    rater: AnyArray, whole: int, *, third_rater: bool = False, beside: Mapping[str, int] | None = None
+) -> Arrivals:
     """Compute the order in which raters finished whole batches.
 
     Args:
@@ -123,11 +125,13 @@ def batches(rater: AnyArray, whole: int, *, third_rater: bool = False) -> Arriva
             size do not depend on answers.
         whole: number of judgments of a whole batch.
         third_rater: true if items on which raters differ are judged again.
+        beside: by rater, further judgments of their batch, of anchors; None: none.
     """
     if third_rater:
         return Arrivals((), THIRD_RATER)
     last = {name: row for row, name in enumerate(rater.tolist())}
     names, counts = np.unique(rater.astype(str), return_counts=True)
+    counts = counts + np.array([(beside or {}).get(name, 0) for name in names.tolist()], dtype=np.int64)
     done = names[counts >= whole].tolist()
     return Arrivals(sorted(done, key=last.__getitem__))
 

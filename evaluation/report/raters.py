@@ -14,7 +14,7 @@ from evaluation.rater_agreement.reliability import further_coefficients
 from evaluation.report.intervals import TERMS, Terms, alpha_cell
 from evaluation.report.label_columns import Judged
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import FloatArray
+from evaluation.statistics.labels import FloatArray, IntArray
 
 LOW = 0.4
 """Kappa below which a figure is marked as low; the paper of Topical-Chat withheld results of .29 and .27."""
@@ -153,10 +153,13 @@ def _influence(questions: QuestionSet, score: Score, judged: Judged) -> dict[str
     bot, values = judged.bot_code[defined], score.factor * values[defined]
     pairs, pair = np.unique(judged.rater_code[defined] * len(judged.bots) + bot, return_inverse=True)
     rater_of, bot_of = np.divmod(pairs, len(judged.bots))
-    of_pair = _sums(pair, values, len(pairs))
-    everything = _sums(bot, values, len(judged.bots))[bot_of]
+    weight = np.ones(len(values)) if judged.weight is None else judged.weight[defined]
+    labels = np.bincount(pair, minlength=len(pairs))
+    of_pair = _sums(pair, values, weight, len(pairs))
+    everything = _sums(bot, values, weight, len(judged.bots))[bot_of]
     total, left = (everything - of_pair).T
-    without = np.divide(total, left, out=np.full(len(left), np.nan), where=left > 0)
+    is_left = np.bincount(bot, minlength=len(judged.bots))[bot_of] > labels
+    without = np.divide(total, left, out=np.full(len(left), np.nan), where=is_left)
     shift = everything[:, 0] / everything[:, 1] - without
     order = [row for row in np.argsort(-np.abs(shift), kind="stable").tolist() if not np.isnan(shift[row])]
     raters, bots = judged.raters, judged.bots
@@ -166,7 +169,7 @@ def _influence(questions: QuestionSet, score: Score, judged: Judged) -> dict[str
             {
                 "worker": names[row][0],
                 "bot": names[row][1],
-                "labels": int(of_pair[row, 1]),
+                "labels": int(labels[row]),
                 "without": float(without[row]),
                 "shift": float(shift[row]),
             }
@@ -178,6 +181,6 @@ def _influence(questions: QuestionSet, score: Score, judged: Judged) -> dict[str
     }
 
 
-def _sums(group: np.ndarray[Any, np.dtype[np.int64]], values: FloatArray, groups: int) -> FloatArray:
-    """(groups, 2) sum and number of the values of each group."""
-    return np.column_stack([np.bincount(group, values, groups), np.bincount(group, minlength=groups)])
+def _sums(group: IntArray, values: FloatArray, weight: FloatArray, groups: int) -> FloatArray:
+    """(groups, 2) weighted sum and sum of the weights of each group."""
+    return np.column_stack([np.bincount(group, each, groups) for each in (weight * values, weight)])

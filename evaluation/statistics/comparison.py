@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from evaluation.files.writing import percent
 from evaluation.statistics.bootstrap import LEVEL, RESAMPLES, SSA, Ratio, percentile
-from evaluation.statistics.inference import t
+from evaluation.statistics.inference import t, two_sided_p
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray, IntArray, Labels
 from evaluation.statistics.permutation import (
@@ -315,5 +314,5 @@ def paired(first: ArrayLike, second: ArrayLike, *, level: float) -> Paired | Und
     if error <= 1e-12 * max(1.0, abs(difference)):
         return Undefined(f"All {n} raters differ by the same, so nothing can be told from chance.")
     half = t(n - 1, level) * error
-    p = 2 * float(scipy.special.stdtr(n - 1, -abs(difference) / error))
-    return Paired(difference, Interval(difference - half, difference + half, level, "t"), p, n)
+    interval = Interval(difference - half, difference + half, level, "t")
+    return Paired(difference, interval, two_sided_p(difference, error, n - 1), n)

@@ -2,9 +2,8 @@
 
 The difference is that of the two scores, each over all its labels. If both systems share contexts or raters,
 the covariance of their sums is taken out of the error. So systems judged on the same contexts are compared in
-pairs, and one missing context changes next to nothing. There is no resampling. Sources as in `variance`;
-Welch 1947, Biometrika 34 (degrees of freedom of unlike variances); Schuirmann 1987 (equivalence); Holm 1979,
-Scandinavian Journal of Statistics 6(2).
+pairs, and one missing context changes next to nothing. There is no resampling. Sources as in
+`compared_samples`; Schuirmann 1987 (equivalence); Holm 1979, Scandinavian Journal of Statistics 6(2).
 """
 
 import math
@@ -12,25 +11,16 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-import numpy as np
 import scipy
 
 from evaluation.files.writing import percent
 from evaluation.statistics.bootstrap import LEVEL
+from evaluation.statistics.compared_samples import KINDS, Gram, Pair, hidden
 from evaluation.statistics.comparison import holm
-from evaluation.statistics.inference import (
-    NOUNS,
-    Nouns,
-    Sample,
-    check,
-    generalises,
-    share_unseen,
-    t,
-    variance_of_score,
-)
+from evaluation.statistics.effect_sizes import EffectSize, Standardiser, odds_ratio
+from evaluation.statistics.inference import NOUNS, Nouns, Sample, check, generalises, t, two_sided_p
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.labels import FloatArray
-from evaluation.statistics.variance import Clustered, Numbers, Over, Spread, combined, spread
+from evaluation.statistics.variance import Numbers, Over, Spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +39,8 @@ class Difference:
         pairs_compared: number of these pairs.
         odds_ratio: odds of yes of the first over those of the second; `Undefined` for other scores, and at
             0 or 100 %.
-        effect: the difference in standard deviations between conversations, Cohen's d of their means.
+        effect: the difference in standard deviations between conversations, Cohen's d of their means. Its
+            interval excludes 0 exactly if that of the difference does.
         over: what the test generalises to; None if it has none.
         clusters: number of conversations or contexts of the first, of the second, and common to both.
         raters: number of raters of the first, of the second, and common to both.
@@ -65,8 +56,8 @@ class Difference:
     p: float | Undefined
     p_holm: float | Undefined
     pairs_compared: int
-    odds_ratio: float | Undefined
-    effect: float | Undefined
+    odds_ratio: EffectSize | Undefined
+    effect: EffectSize | Undefined
     over: Over | None
     clusters: tuple[int, int, int]
     raters: tuple[int, int, int]
@@ -194,17 +185,16 @@ def differences(
         return []
     for sample in samples_of:
         check(sample, low, high, level)
-    grams = tuple(
-        _gram([getattr(sample.sums, kind) for sample in samples_of])
-        for kind in ("by_cluster", "by_rater", "by_pair")
-    )
-    hidden = [_hidden(sample, (low, high)) for sample in samples_of]
+    grams = [Gram.of_sums([sample.sums for sample in samples_of], kind) for kind in KINDS]
+    unseen = [hidden(each, (low, high)) for each in samples_of]
+    standardiser = Standardiser.of_samples(samples_of)
     pairs = []
     for a, b in combinations(range(len(samples_of)), 2):
-        pair = _Pair(
-            (samples_of[a], samples_of[b]), tuple(gram.of(a, b) for gram in grams), (hidden[a], hidden[b])
-        )
-        pairs.append(_tested((names[a], names[b]), pair, (low, high), level, nouns))
+        kinds = tuple(gram.of(a, b) for gram in grams)
+        pair = Pair((samples_of[a], samples_of[b]), kinds, (unseen[a], unseen[b]), (low, high))
+        spread = pair.why_not(nouns) or pair.spread()
+        effect = standardiser.effect((a, b), pair, spread, level)
+        pairs.append(_tested((names[a], names[b]), pair, spread, effect, level))
     return with_holm(pairs)
 
 
@@ -220,167 +210,23 @@ def with_holm(pairs: Sequence[Difference]) -> list[Difference]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """Sums of two systems over clusters of one kind, with the common clusters and the covariance."""
-
-    first: Clustered
-    second: Clustered
-    common: int
-    covariance: float
-
-    @property
-    def together(self) -> int:
-        return len(self.first) + len(self.second) - self.common
-
-    @property
-    def numbers(self) -> tuple[int, int, int]:
-        return len(self.first), len(self.second), self.common
-
-    @property
-    def variance(self) -> float:
-        """Variance of the difference."""
-        return max(0.0, self.first.variance + self.second.variance - 2 * self.covariance)
-
-    @property
-    def freedom(self) -> float:
-        """Satterthwaite's degrees of freedom (Welch's without common clusters); 0 without spread."""
-        if min(len(self.first), len(self.second)) < 2:
-            return 0.0
-        (a, b), c = (self.first.variance, self.second.variance), self.covariance
-        f, g = self.first.freedom, self.second.freedom
-        noise = a**2 / f + b**2 / g
-        if self.common:
-            share = self.common / math.sqrt(len(self.first) * len(self.second))
-            noise += (2 * share * a * b + 4 * c**2 / share - 4 * (a + b) * c) / math.sqrt(f * g)
-        least, most = min(f, g), f + g
-        return min(max(self.variance**2 / noise, least), most) if noise > 0 else least
-
-
-@dataclass(frozen=True, eq=False)
-class _Gram:
-    """Sums of all systems over clusters of one kind, with all their products."""
-
-    kinds: Sequence[Clustered]
-    covariance: FloatArray
-    common: FloatArray
-
-    def of(self, a: int, b: int) -> _Kind:
-        return _Kind(self.kinds[a], self.kinds[b], int(self.common[a, b]), float(self.covariance[a, b]))
-
-
-def _gram(kinds: Sequence[Clustered]) -> _Gram:
-    ids, column = np.unique(np.concatenate([kind.ids for kind in kinds]), return_inverse=True)
-    row = np.repeat(np.arange(len(kinds)), [len(kind) for kind in kinds])
-    shape = (len(kinds), len(ids))
-    sums = scipy.sparse.csr_array((np.concatenate([kind.sums for kind in kinds]), (row, column)), shape=shape)
-    there = scipy.sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
-    return _Gram(kinds, (sums @ sums.T).toarray(), (there @ there.T).toarray())
-
-
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """Two systems with their sums over clusters, over raters, and over pairs of a cluster and a rater."""
-
-    samples: tuple[Sample, Sample]
-    kinds: tuple[_Kind, ...]
-    hidden: tuple[tuple[float, float], ...]
-
-    @property
-    def numbers(self) -> Numbers:
-        return Numbers(*(kind.together for kind in self.kinds))
-
-    def why_not(self, nouns: Nouns) -> Undefined | None:
-        """The reason why the difference has no standard error; None if it has one."""
-        over = self.numbers.over
-        by_cluster, by_rater, _ = self.kinds
-        few = [min(kind.numbers[:2]) for kind in (by_cluster, by_rater)]
-        if few[0] < 2 and over not in (Over.RATERS, Over.RATERS_SAME_CLUSTER):
-            a, b, _ = by_cluster.numbers
-            return Undefined(f"{a} and {b} {nouns.cluster}s; a comparison needs 2 of each system.")
-        if few[1] < 2 and over not in (Over.CLUSTERS, Over.CLUSTERS_SAME_RATERS):
-            return Undefined(
-                f"All labels of one system are one {nouns.rater}'s, so the system cannot be told from the "
-                f"{nouns.rater}; a comparison needs 2 {nouns.rater}s of each, or one and the same for both."
-            )
-        return None
-
-    def spread(self, scale: tuple[float, float]) -> Spread:
-        """Variance of the difference, with the hidden variance of either system added (see `_hidden`)."""
-        variances = tuple(kind.variance for kind in self.kinds)
-        freedoms = tuple(kind.freedom for kind in self.kinds)
-        variance_of_sum = combined(self.numbers, variances, freedoms)
-        assert variance_of_sum is not None
-        variance, noise = variance_of_sum.variance, variance_of_sum.variance**2 / variance_of_sum.freedom
-        for hidden, freedom in self.hidden:
-            variance += hidden
-            noise += hidden**2 / freedom
-        if variance <= 1e-12 * (scale[1] - scale[0]) ** 2:
-            return self._of_equal(variance_of_sum, scale)
-        return Spread(variance, variance**2 / noise, variance_of_sum.over)
-
-    def _of_equal(self, pooled: Spread, scale: tuple[float, float]) -> Spread:
-        """Spread for two systems with equal labels wherever both have some.
-
-        At most the share `share_unseen` of clusters would show a difference.
-        """
-        alike = min(kind.together for kind in self.kinds[:2] if kind.together > 1)
-        half = share_unseen(alike, LEVEL) * (scale[1] - scale[0])
-        return Spread((half / t(alike - 1, LEVEL)) ** 2, alike - 1, pooled.over)
-
-
-def _hidden(sample: Sample, scale: tuple[float, float]) -> tuple[float, float]:
-    """Variance that the sums of a system's labels do not show, and its degrees of freedom."""
-    of_sample = spread(sample.sums)
-    if of_sample is None:
-        return 0.0, 1.0
-    if sample.is_alike:
-        alike = sample.sums.numbers.independent
-        half = share_unseen(alike, LEVEL) * max(sample.value - scale[0], scale[1] - sample.value)
-        return (half / t(alike - 1, LEVEL)) ** 2, alike - 1
-    return variance_of_score(of_sample, sample) - of_sample.variance, of_sample.freedom
-
-
 def _tested(
-    names: tuple[Hashable, Hashable], pair: _Pair, scale: tuple[float, float], level: float, nouns: Nouns
-) -> Difference:
-    gap = pair.samples[0].value - pair.samples[1].value
-    undefined = pair.why_not(nouns)
+    names: tuple[Hashable, Hashable], pair: Pair, spread: Spread | Undefined, effect: EffectSize | Undefined,
+    level: float,
+) -> Difference:  # fmt: skip
+    gap, width = pair.samples[0].value - pair.samples[1].value, pair.scale[1] - pair.scale[0]
     interval: Interval | Undefined
     error: float | Undefined
     p: float | Undefined
-    if undefined:
-        error, freedom, interval, p, over = undefined, 0.0, undefined, undefined, None
+    if isinstance(spread, Undefined):
+        error, freedom, interval, p, over = spread, 0.0, spread, spread, None
     else:
-        variance = pair.spread(scale)
-        freedom, over = variance.freedom, variance.over
-        error = math.sqrt(variance.variance)
-        half, width = t(freedom, level) * error, scale[1] - scale[0]
+        freedom, over = spread.freedom, spread.over
+        error = math.sqrt(spread.variance)
+        half = t(freedom, level) * error
         interval = Interval(max(gap - half, -width), min(gap + half, width), level, "t")
-        p = float(2 * scipy.special.stdtr(freedom, -abs(gap) / error))
+        p = two_sided_p(gap, error, freedom)
     return Difference(
-        *names, gap, error, freedom, interval, p, p, 1, _odds_ratio(pair.samples),
-        _effect(gap, pair.kinds[0]), over, pair.kinds[0].numbers, pair.kinds[1].numbers, scale,
+        *names, gap, error, freedom, interval, p, p, 1, odds_ratio(pair, spread, level), effect, over,
+        pair.kinds[0].numbers, pair.kinds[1].numbers, pair.scale,
     )  # fmt: skip
-
-
-def _odds_ratio(pair: tuple[Sample, Sample]) -> float | Undefined:
-    if not all(sample.is_binary for sample in pair):
-        return Undefined("The answers are not yes or no.")
-    first, second = (sample.value for sample in pair)
-    if {first, second} & {0.0, 1.0}:
-        return Undefined("A system has yes everywhere or nowhere, so its odds are not finite.")
-    return first / (1 - first) / (second / (1 - second))
-
-
-def _effect(gap: float, clusters: _Kind) -> float | Undefined:
-    """Cohen's d (1988, section 2.5.1) of the conversations' means; larger conversations weigh more."""
-    first, second = clusters.first, clusters.second
-    freedom = len(first) + len(second) - 2
-    if min(len(first), len(second)) < 2:
-        return Undefined("A standard deviation between conversations needs two of each system.")
-    # The variance of a mean of k clusters is the variance of one cluster, divided by k.
-    squares = sum((len(kind) - 1) * len(kind) * kind.variance for kind in (first, second))
-    if squares == 0:
-        return Undefined("All conversations of a system are alike, so they show no spread.")
-    return gap / math.sqrt(squares / freedom)

@@ -254,8 +254,33 @@ def variance_of_score(estimated: Spread, sample: Sample) -> float:
 
     A few clusters can agree by luck far better than their labels do.
     """
-    ratio = float(scipy.special.ndtri((1 + LEVEL) / 2)) / t(estimated.freedom, LEVEL) / 2
+    ratio = z(LEVEL) / t(estimated.freedom, LEVEL) / 2
     return max(estimated.variance, sample.sums.by_pair.independent * ratio**2)
+
+
+def variance_nearer(common: float, variance: float, value: float, scale: tuple[float, float]) -> float:
+    """Variance of a score, but at least that which it would have nearer to the common score of two systems.
+
+    A score close to an end of its scale has a small variance. So of two equal systems the one that
+    is ahead by chance also looks more certain than it is, and they are told apart too often. A test of equal
+    scores uses the variance at their common score (Farrington & Manning 1990, Statistics in Medicine 9(12)).
+    Here it is the variance at the score within one standard error of the system's own that is nearest to the
+    common one, so intervals of systems that are far apart hardly change.
+
+    Args:
+        common: score of both systems' labels together, in the unit of the values.
+        variance: `variance_of_score` of one system, whose labels are not all alike.
+        value: its score, between the ends of the scale.
+        scale: ends of the scale; the variance is taken to follow (score - low) (high - score).
+
+    Returns:
+        The variance, at least `variance_of_score`.
+    """
+    error = math.sqrt(variance)
+    low, high = scale
+    nearer = min(max(common, value - error), value + error)
+    ratio = (nearer - low) * (high - nearer) / ((value - low) * (high - value))
+    return variance * max(1.0, ratio)
 
 
 def t(freedom: float, level: float) -> float:
@@ -266,6 +291,24 @@ def t(freedom: float, level: float) -> float:
         level: coverage in (0, 1).
     """
     return float(scipy.special.stdtrit(freedom, (1 + level) / 2))
+
+
+def z(level: float) -> float:
+    """Quantile of the normal distribution for a two-sided interval with this coverage, in (0, 1)."""
+    return float(scipy.special.ndtri((1 + level) / 2))
+
+
+def two_sided_p(value: float, error: float, freedom: float) -> float:
+    """Two-sided p-value of "the true value is 0", by Student's t.
+
+    Args:
+        value: the estimate.
+        error: its standard error; with 0, p is 1 if the estimate is 0, and else 0.
+        freedom: degrees of freedom, above 0, not necessarily whole.
+    """
+    if error == 0:
+        return float(value == 0)
+    return float(2 * scipy.special.stdtr(freedom, -abs(value) / error))
 
 
 def interval_within(

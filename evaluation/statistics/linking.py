@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.labels import FloatArray, IntArray
@@ -69,6 +69,31 @@ def known_values(values: FloatArray, item: IntArray, rater: IntArray) -> KnownVa
     return KnownValues(ids, means, errors, sizes, common)
 
 
+def spread_over(values: FloatArray, number: int, *, seed: int) -> IntArray:
+    """Choose items evenly over the range of their values: a systematic sample of the items by rank.
+
+    Every item has the same probability. The extreme ones, whose values err most in their own direction, are
+    therefore chosen no more often than others, so that the mean of the chosen known values has no bias.
+
+    Args:
+        values: (n,) values of the items.
+        number: number to choose, from 1 to n.
+        seed: decides where the sample begins, and the order of equal values.
+
+    Returns:
+        (number,) indices of the chosen items, rising.
+
+    Raises:
+        ValueError: the number is below 1 or above n.
+    """
+    if not 1 <= number <= len(values):
+        raise ValueError(f"{number} of {len(values)} items cannot be chosen.")
+    random = np.random.default_rng(seed)
+    ranked = np.lexsort((random.permutation(len(values)), values))
+    positions = (random.random() + np.arange(number)) * len(values) / number
+    return np.sort(ranked[np.floor(positions).astype(np.int64)])
+
+
 @dataclass(frozen=True, slots=True)
 class Shift:
     """Difference between two studies in how they judge the same items.
@@ -122,7 +147,7 @@ def shift(
     around = spread(summed(weight * (drift - mean), item, rater))
     assert around, "there are several anchors"
     error = float(np.sqrt(around.variance + common_variance))
-    reach = float(stats.t.ppf((1 + level) / 2, max(around.freedom, 1.0))) * error
+    reach = float(scipy.stats.t.ppf((1 + level) / 2, max(around.freedom, 1.0))) * error
     return Shift(mean, error, mean - reach, mean + reach, len(anchors), raters)
 
 
@@ -160,7 +185,7 @@ def linked(value: float, error: float, by: Shift, *, level: float = LEVEL) -> Li
         level: nominal coverage of the interval.
     """
     total = float(np.hypot(error, by.error))
-    reach = float(stats.norm.ppf((1 + level) / 2)) * total
+    reach = float(scipy.stats.norm.ppf((1 + level) / 2)) * total
     moved = value - by.value
     return LinkedScore(moved, total, moved - reach, moved + reach)
 
@@ -204,5 +229,5 @@ def _of_rater(rater: int, drift: FloatArray, level: float) -> RaterDrift:
     n, mean = len(drift), float(drift.mean())
     if n < FEWEST_ANCHORS:
         return RaterDrift(rater, mean, None, None, n)
-    reach = float(stats.t.ppf((1 + level) / 2, n - 1) * drift.std(ddof=1) / np.sqrt(n))
+    reach = float(scipy.stats.t.ppf((1 + level) / 2, n - 1) * drift.std(ddof=1) / np.sqrt(n))
     return RaterDrift(rater, mean, mean - reach, mean + reach, n)

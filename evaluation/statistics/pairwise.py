@@ -7,6 +7,7 @@ Accommodate Ties, JASA 65 (329); Ford 1957, American Mathematical Monthly 64 (wh
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -93,6 +94,23 @@ class Duels:
         width = 3 * len(self.pairs)
         counted = np.bincount(3 * self.pair + self.result, minlength=width)
         return counted.reshape(-1, 3).astype(np.float64)
+
+    @cached_property
+    def estimated(self) -> "tuple[FloatArray, FloatArray] | Undefined":
+        """(w,) most likely parameters and (w, n) influence of each judgment on them, or why there are none.
+
+        First come the strengths of `bots`, and then the tie tendency, if there are ties.
+        """
+        reason = why_no_estimate(self)
+        if reason:
+            return reason
+        design = log_odds_of_pairs(self.pairs, len(self.bots), with_ties=bool((self.outcome == 2).any()))
+        estimate, information = fitted(self.counts[:, : design.shape[1]], design)
+        if np.isnan(estimate).any():
+            return Undefined(
+                "There are too few judgments for each side, so a strength has no finite estimate."
+            )
+        return estimate, _influence(self, design, estimate, information)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,18 +217,34 @@ def bradley_terry(duels: Duels, *, level: float = LEVEL) -> Strengths | Undefine
         The strengths. `Undefined` if no judgment names a winner, or if a group of bots won, or lost, every
         time against the rest: their strength would be infinite.
     """
-    reason = why_no_estimate(duels)
-    if reason:
-        return reason
-    design = _design(duels.pairs, len(duels.bots), with_ties=bool((duels.outcome == 2).any()))
-    estimate, information = _newton(duels.counts[:, : design.shape[1]], design)
-    if np.isnan(estimate).any():
-        return Undefined("There are too few judgments for each side, so a strength has no finite estimate.")
-    tie_tendency = (
-        float(estimate[-1]) if design.shape[1] == len(OUTCOMES) else Undefined("No judgment is a tie.")
-    )
-    influence = _influence(duels, design, estimate, information)
+    found = duels.estimated
+    if isinstance(found, Undefined):
+        return found
+    estimate, influence = found
+    has_ties = len(estimate) > len(duels.bots)
+    tie_tendency = float(estimate[-1]) if has_ties else Undefined("No judgment is a tie.")
     return strengths_from(duels, estimate, influence, tie_tendency, level)
+
+
+def strength_differences(
+    duels: Duels, *, level: float = LEVEL
+) -> list[tuple[Hashable, Hashable, Interval | Undefined]]:
+    """Intervals of the strength of each bot less that of each later one; empty without strengths.
+
+    Args:
+        duels: the judgments.
+        level: nominal coverage of each interval.
+    """
+    found = duels.estimated
+    if isinstance(found, Undefined):
+        return []
+    estimate, influence = found
+    intervals = []
+    for i, j in combinations(range(len(duels.bots)), 2):
+        value, of_both = float(estimate[i] - estimate[j]), influence[i] - influence[j]
+        interval, _over, _numbers = clustered_interval(duels, value, of_both, level)
+        intervals.append((duels.bots[i], duels.bots[j], interval))
+    return intervals
 
 
 def strengths_from(
@@ -265,8 +299,8 @@ def expected_strengths(expected: Mapping[tuple[str, str], Sequence[float]]) -> d
     """
     bots = sorted({bot for pair in expected for bot in pair})
     pairs = [(bots.index(one), bots.index(other)) for one, other in expected]
-    design = _design(pairs, len(bots), with_ties=True)
-    estimate, _ = _newton(np.array(list(expected.values()), dtype=np.float64), design)
+    design = log_odds_of_pairs(pairs, len(bots), with_ties=True)
+    estimate, _ = fitted(np.array(list(expected.values()), dtype=np.float64), design)
     return dict(zip(bots, estimate[: len(bots)].tolist(), strict=True))
 
 
@@ -299,7 +333,7 @@ def why_no_estimate(duels: Duels) -> Undefined | None:
     )
 
 
-def _design(pairs: Sequence[tuple[int, int]], b: int, *, with_ties: bool) -> FloatArray:
+def log_odds_of_pairs(pairs: Sequence[tuple[int, int]], b: int, *, with_ties: bool) -> FloatArray:
     """(p, o, w) log-odds of each outcome of each pair, as linear forms of the parameters.
 
     With ties there are o = 3 outcomes and w = b + 1 parameters (strengths, tie tendency); where no judgment
@@ -313,7 +347,7 @@ def _design(pairs: Sequence[tuple[int, int]], b: int, *, with_ties: bool) -> Flo
     return design if with_ties else design[:, :2, :b]
 
 
-def _newton(counts: FloatArray, design: FloatArray) -> tuple[FloatArray, FloatArray]:
+def fitted(counts: FloatArray, design: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(w,) maximum of the concave likelihood of counts (p, o), NaN without one; and (w, w) information."""
     width = design.shape[2]
     flat = design.reshape(-1, width)
@@ -323,7 +357,7 @@ def _newton(counts: FloatArray, design: FloatArray) -> tuple[FloatArray, FloatAr
     met = counts.sum(axis=1, keepdims=True)
     beta = np.zeros(width)
     for _ in range(_NEWTON_STEPS):
-        expected = met * _chances(beta, design)
+        expected = met * chances_of_outcomes(beta, design)
         gradient = (counts - expected).reshape(-1) @ flat - pin @ beta
         mean_design = np.einsum("po,pow->pw", expected, design)
         second_moment = flat.T @ (expected.reshape(-1, 1) * flat)
@@ -335,7 +369,7 @@ def _newton(counts: FloatArray, design: FloatArray) -> tuple[FloatArray, FloatAr
     return (np.full(width, np.nan) if np.abs(beta).max() >= _LARGEST else beta), information
 
 
-def _chances(beta: FloatArray, design: FloatArray) -> FloatArray:
+def chances_of_outcomes(beta: FloatArray, design: FloatArray) -> FloatArray:
     """(p, o) probability of each outcome of each pair."""
     odds = np.exp(design @ beta)
     chances: FloatArray = odds / odds.sum(axis=1, keepdims=True)
@@ -346,7 +380,7 @@ def _influence(duels: Duels, design: FloatArray, estimate: FloatArray, informati
     """(w, n) influence of each judgment on each parameter: slope of the likelihood over its information."""
     outcomes = design.shape[1]
     observed = (duels.result[:, None] == np.arange(outcomes)).astype(np.float64)  # (n, o)
-    surplus = observed - _chances(estimate, design)[duels.pair]
+    surplus = observed - chances_of_outcomes(estimate, design)[duels.pair]
     slopes = np.einsum("no,now->nw", surplus, design[duels.pair])
     moves: FloatArray = np.linalg.solve(information, slopes.T)
     return moves

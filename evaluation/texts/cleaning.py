@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from itertools import islice
 
 # C0 and C1 controls except tab and newline, bidirectional overrides and isolates, line and paragraph
 # separators, lone surrogates (no database can encode them), noncharacters of the first plane.
@@ -80,12 +79,18 @@ def script_of(texts: Iterable[str], *, enough: int = ENOUGH_LETTERS) -> str:
     """Detect the script of most letters, such as CJK or LATIN; empty if it is unclear.
 
     Args:
-        texts: texts, of which the first thousand letters are read.
+        texts: texts, of which about the first thousand letters are read.
         enough: number of letters needed; at most 4 for scripts of syllables or words.
     """
-    letters = islice((letter for text in texts for letter in text if letter.isalpha()), _MOST_LETTERS)
-    scripts = Counter(map(_script, letters))
-    if not scripts:
+    scripts, left = Counter[str](), _MOST_LETTERS
+    for text in texts:
+        if left <= 0:
+            break
+        letters = [*filter(str.isalpha, text[:left])]
+        # Naming each letter takes longer than all else that an import does with a text.
+        scripts.update({"LATIN": len(letters)} if text.isascii() else Counter(map(_script, letters)))
+        left -= len(letters)
+    if not scripts.total():
         return ""
     script, count = scripts.most_common(1)[0]
     needed = min(enough, _ENOUGH_CHARACTERS) if script in _OF_CHARACTERS else enough

@@ -17,6 +17,7 @@ from tests.audits.conftest import HUMAN, MACHINE, MakeAudit, every_fourth_denies
 from tests.audits.test_audits import text_of
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn, computed, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.audits.identity_leaks import blindness
 from turnwise.audits.models import AuditedReply
@@ -143,8 +144,10 @@ def test_raters_are_not_told_either(
 ) -> None:
     study: Study = make_queue(2, system="Scripty")
     version = version_of(scripty, {"code": "1"})
-    Response.objects.update(bot_version=version)
-    Response.objects.filter(context__key="c1").update(text=NAMES_ITSELF)
+    with rewriting():
+        Response.objects.update(bot_version=version)
+    with rewriting():
+        Response.objects.filter(context__key="c1").update(text=NAMES_ITSELF)
 
     found = blindness(study)
 
@@ -158,8 +161,10 @@ def test_raters_are_not_told_either(
 @pytest.mark.django_db
 def test_what_a_system_says_again_and_again_is_listed_once(make_queue: MakeQueue, scripty: Bot) -> None:
     study: Study = make_queue(4, system="Scripty")
-    Response.objects.update(bot_version=version_of(scripty, {"code": "1"}), text=NAMES_ITSELF)
-    Response.objects.filter(context__key="c4").update(text="I am Scripty.")
+    with rewriting():
+        Response.objects.update(bot_version=version_of(scripty, {"code": "1"}), text=NAMES_ITSELF)
+    with rewriting():
+        Response.objects.filter(context__key="c4").update(text="I am Scripty.")
 
     found = blindness(study)
 

@@ -84,6 +84,8 @@ def test_a_bot_is_registered_changed_and_switched_off(rex: User, call: Call) -> 
     assert again.status_code == 201
     changed = send("PATCH", "/bots/parrot", {"configuration": {"replies": ["Hm."]}, "active": False})
 
+    assert send("PUT", "/bots/parrot/watch", {"watched": True}).json() == {"watched": True}
+    assert send("PUT", "/bots/parrot/watch", {}).json() == {"watched": True}
     assert changed.json()["configuration"]["replies"] == ["Hm."]
     assert changed.json()["state"] == "off"
     bot = Bot.objects.get()
@@ -150,7 +152,7 @@ def test_other_wrong_requests_say_what_is_wrong(
     [
         ("GET", "/bots/nobody", None, 404, "GET /api/bots lists all"),
         ("POST", "/bots/nobody/reply", {"turns": ["Hi"]}, 404, "GET /api/bots lists all"),
-        ("POST", "/bots", {"title": "x" * 3_000_000}, 413, "too long"),
+        ("POST", "/bots", {"title": "x" * 3_000_000}, 413, "at most 2,621,440"),
     ],
 )
 def test_every_error_is_a_sentence_in_the_same_place(

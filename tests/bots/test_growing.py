@@ -18,7 +18,7 @@ from turnwise.bots.hosting.growth import GrowthDecoder, GrowthEncoder, PartialRe
 from turnwise.bots.hosting.remote import bot_client
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
-from turnwise.live.newest import NewestSender
+from turnwise.live.sockets.newest import NewestSender
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HELLO = Context.from_texts(["Hello"])

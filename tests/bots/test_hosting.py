@@ -38,7 +38,7 @@ from turnwise.bots.services import change_bot, register_bot
 from turnwise.crowd.models import Assignment
 from turnwise.crowd.places.assignment import assign
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.live.layer import process_layer
+from turnwise.live.sockets.layer import process_layer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HELLO = Context.from_texts(["Hello"])

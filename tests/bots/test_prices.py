@@ -9,6 +9,7 @@ from django.core.management import call_command
 from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import Event, User
 from turnwise.bots.models import Bot, BotPrice
 from turnwise.bots.prices import prices_by_bot
@@ -73,7 +74,8 @@ def test_report_and_bundle_add_up_the_same_cost(
     usage = {"prompt": 1000, "completion": 100, "cached": 200}
     first = replies[0]
     first.generation = {"usage": usage, "model": "m-1", "first_seconds": 0.25, "outcome": "refused"}
-    first.save()
+    with rewriting():
+        first.save()
     bot = Bot.objects.get()
     BotPrice.objects.create(
         bot=bot, valid_from=date(2000, 1, 1), prompt="2.5", cached="1.25", completion="10", typed_by=rex

@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 # with practice, a bundle, a report, conversations of a bot with itself.
 ABSENT = {
     "contexts:preview",
+    "judges:preview_import",
     "knowledge:preview",
     "responses:preview",
     "exports:bundle_file",
@@ -39,7 +40,7 @@ ABSENT = {
 
 # Of people who have a second factor, have just given their password, or come by a link in a mail:
 # tests/accounts and tests/browser/test_second_factor.py.
-NEEDING_A_FACTOR = ("account_", "mfa_", "socialaccount_", "usersessions_", "openid_connect_")
+NEEDING_A_FACTOR = ("account_", "mfa_", "socialaccount_", "usersessions_", "openid_connect_", "saml_")
 
 PARTS = {"studies:outlook", "judging:foreseen"}
 """Of pages: asked for by what their forms say."""
@@ -47,9 +48,10 @@ PARTS = {"studies:outlook", "judging:foreseen"}
 # Whose first form wants something; sent empty, it comes back and says what.
 REFUSING = {
     "accounts:people", "bots:new", "bots:edit", "contexts:new", "contexts:version", "knowledge:new",
-    "questions:new", "questions:import", "questions:edit", "studies:edit", "studies:sharing",
+    "questions:new", "questions:import", "questions:edit", "studies:edit",
     "crowd:limits", "crowd:panels", "responses:new", "responses:upload", "transcripts:imports",
     "transcripts:relay", "judging:queue", "judging:battery", "judging:gold", "judging_task:second_groups",
+    "judging:packs",
     "quality:new", "quality:messages", "pairs:add",
 }  # fmt: skip
 UNFOLD = """() => {

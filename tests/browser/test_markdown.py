@@ -6,6 +6,7 @@ from playwright.async_api import expect
 
 from tests.browser.conftest import Visit, Visitor
 from tests.conftest import MakeQueue, MakeStudy
+from tests.rewriting import rewrite
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue
 from turnwise.responses.models import Response
@@ -58,7 +59,7 @@ async def test_markdown_is_shown_alike_to_all_who_read_it(
     await assert_formatted(wanda)
 
     queue = await sync_to_async(make_queue)(1, question_set="human-likeness", markdown=True)
-    await Response.objects.aupdate(text=REPLY)
+    await rewrite(Response.objects, text=REPLY)
     await wanda.work(queue)
     await assert_formatted(wanda)
 

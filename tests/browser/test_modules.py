@@ -119,6 +119,7 @@ async def test_the_sides_of_a_pair_have_one_two_and_nought(run: Run) -> None:
     body = "return m.keysOf(argument.map(value => ({value, label: value})))"
 
     assert await run(body, ["first", "second", "tied"]) == ["1", "2", "0"]
+    assert await run(body, ["first", "second", "tied", "both_bad"]) == ["1", "2", "0", "3"]
     assert await run(body, ["first", "third"]) == ["F", "T"]
 
 

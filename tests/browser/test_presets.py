@@ -42,7 +42,7 @@ async def test_a_study_begins_with_an_intention_and_a_protocol(visit: Visit, rex
 
     await page.get_by_role("link", name="Invited people").click()
     await page.get_by_role("link", name="neural.chat, interactive").click()
-    await expect(page.get_by_label("Published protocol")).to_have_value("neural-chat-interactive")
+    await expect(page.get_by_label("Compare the report with")).to_have_value("neural-chat-interactive")
     await expect(page.get_by_text("no pay · 15 minutes")).to_be_visible()
     assert await visitor.flaws_at(1280, 390, 320) == []
 
@@ -52,7 +52,7 @@ async def test_a_study_begins_with_an_intention_and_a_protocol(visit: Visit, rex
     await page.get_by_role("link", name="Talk with chatbots", exact=True).click()
     await page.get_by_label("Title").fill("Ours")
     await page.get_by_text("Languages and protocol").click()
-    await page.get_by_label("Published protocol").select_option("Meena, interactive")
+    await page.get_by_label("Compare the report with").select_option("Meena, interactive")
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_text("“Ours” is saved.")).to_be_visible()
     assert (await Study.objects.aget()).protocol == "meena-interactive"

@@ -209,7 +209,7 @@ async def designed(walk: Walk) -> Study:
     await walk.follow(aim)
     await expect(page.get_by_role("link", name=aim)).to_have_attribute("aria-current", "true")
     await walk.press(page.get_by_role("link", name="Meena, interactive"))
-    await expect(page.get_by_label("Published protocol")).to_have_value("meena-interactive")
+    await expect(page.get_by_label("Compare the report with")).to_have_value("meena-interactive")
     await walk.fill(page.get_by_label("Title"), TITLE)
     for title in ("GenericBot", "ELIZA"):
         await walk.press(page.get_by_role("checkbox", name=title))

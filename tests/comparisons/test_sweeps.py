@@ -339,6 +339,9 @@ def test_programs_begin_read_stop_and_continue_a_sweep(
     assert pairs == [(1, 2, {}), (2, 2, {})]
     assert all(pair["log_likelihood_per_token"] < 0 for pair in read["cells"])
     assert [each["id"] for each in client.get("/api/bots/meena/sweeps").json()] == [begun["id"]]
+    status, made = post(f"{of_it}/raters", {"runs": [pair["run"] for pair in read["cells"]]})
+    assert (status, Study.objects.get(code=made["study"]).items.count()) == (201, 4)
+    assert post(f"{of_it}/raters", {"runs": [2**40]})[0] == 409
 
     assert "does not sample and rank" in str(post("eliza/sweeps", wanted)[1]["detail"])
     assert "There is no context set 0" in str(post("meena/sweeps", wanted | {"context_set": 0})[1]["detail"])

@@ -48,6 +48,15 @@ def test_a_set_is_previewed_before_anything_is_stored(rex: User, sign_in: SignIn
     assert ContextSet.objects.count() == 0
 
 
+def test_a_set_without_a_name_is_called_by_its_title(rex: User, sign_in: SignIn) -> None:
+    client = sign_in(rex)
+
+    for _ in range(2):
+        imported(client, title="Who? Me!", name="")
+
+    assert sorted(ContextSet.objects.values_list("name", flat=True)) == ["who-me", "who-me-2"]
+
+
 def test_an_import_makes_the_set_with_its_first_version(rex: User, sign_in: SignIn) -> None:
     page = imported(sign_in(rex))
 

@@ -187,6 +187,8 @@ def test_without_a_panel_address_there_is_a_code_to_copy(study: Study, panel: st
     page = text_of(ended(Client(), study, link_of(panel, study)))
 
     assert f'value="{Participation.objects.get().completion_code}"' in page
+    assert ("enter it on the page that sent you here" in page) == (panel == "open")
+    assert ("Keep this code, in case the researchers ask for it." in page) == (panel == "invited")
 
 
 @pytest.mark.parametrize("outcome", [Outcome.SCREENED_OUT, Outcome.WITHDRAWN, Outcome.TIMED_OUT])

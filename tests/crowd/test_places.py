@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.conftest import MakeStudy, OpenTab, enter
+from tests.rewriting import remove, rewriting
 from turnwise.crowd import worker_socket
 from turnwise.crowd.entry.enrolment import consent
 from turnwise.crowd.entry.sessions import COOKIE, signed
@@ -134,7 +135,7 @@ async def test_unclear_cases_are_decided_by_claim_place(make_study: MakeStudy) -
     piloted = await make(make_study)({"only": 30}, pilot_size=3, primary_analysis="without_excluded")
     in_pilot = await make(started)(piloted)
     assert not await claim_place_fast(in_pilot.participation_id, in_pilot.pk)
-    await in_pilot.adelete()
+    await remove(in_pilot)
     assert not await claim_place_fast(in_pilot.participation_id, in_pilot.pk)
 
 
@@ -193,7 +194,8 @@ def test_a_bot_never_exceeds_its_highest_number(make_study: MakeStudy) -> None:
     )
 
     assign_bot_instead(waited.pk, now=timezone.now())
-    Assignment.objects.get(pk=places[1].pk).delete()
+    with rewriting():
+        Assignment.objects.get(pk=places[1].pk).delete()
     started(study)
 
     numbers = Assignment.objects.order_by("number").values_list("number", flat=True)

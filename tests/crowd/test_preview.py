@@ -424,7 +424,7 @@ async def test_two_scripted_chatbots_are_compared_by_the_rules_of_the_study(
 
     assert (await tab.hear())["battle"] == 1
     for may_vote in (False, True):
-        vote = {"type": "vote", "battle": 1, "ask": 0, "answers": {"better": "first"}}
+        vote = {"type": "vote", "battle": 1, "exchange": 2, "ask": 0, "answers": {"better": "first"}}
         assert (await tab.say(**vote))["reason"] == "vote_early"
         said = await tab.say(type="turn", battle=1, key=str(uuid4()), text="Hello!")
         assert (len(said["turns"][-1]["replies"]), said["may_vote"]) == (2, may_vote)

@@ -31,7 +31,7 @@ CHATS = [["Hi there!", "Do you like cats?", "I have two of them.", "Tell me why.
 class Native:
     """A running deploy/native whose bots are all in the separate host, unless told otherwise."""
 
-    def __init__(self, folder: Path, **bots: str) -> None:
+    def __init__(self, folder: Path, *options: str, **bots: str) -> None:
         self.var = folder / "var"
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.port = listener.getsockname()[1]
@@ -50,7 +50,7 @@ class Native:
         environment["PATH"] += f":{Path(NGINX).parent}"
         command = [sys.executable, str(ROOT / "deploy" / "native"), "--var", str(self.var)]
         self.process = subprocess.Popen(
-            [*command, "--port", str(self.port)],
+            [*command, "--port", str(self.port), *options],
             stdout=self.output.open("w"),
             stderr=subprocess.STDOUT,
             env=environment,
@@ -61,7 +61,7 @@ class Native:
         return self.output.read_text()
 
     def wait_until_ready(self) -> None:
-        deadline = time.monotonic() + 150
+        deadline = time.monotonic() + 300
         while f"ready: {self.link}" not in self.said():
             assert self.process.poll() is None, self.said()
             assert time.monotonic() < deadline, self.said()
@@ -123,9 +123,32 @@ def test_a_conversation_labels_and_a_report_through_nginx(native: Native, tmp_pa
     result = json.loads(done.stdout)
     assert (result["conversations"], result["labelled_turns"], result["equal"]) == (1, 7, True)
     assert sign_in_attempts(native.link, behind_proxy=25) == {200}  # from one address 20 in a minute
+    assert failing_checks(native) == []
     assert answered_without_pages(native) == {"studies/1/opening/": 302, "readyz/sockets": 200}
     for name in ("turnwise.bots.hosting.host_program", "turnwise.project.web_server", "redis-server"):
         assert runs_again_after_kill(native, name), f"{name} was not started again:\n{native.said()}"
+
+
+def failing_checks(native: Native) -> list[str]:
+    """What the health checks of docker-compose.yml that fail say."""
+    conf = (native.var / "nginx" / "nginx.conf").read_text()
+    pages = _port(r"upstream pages {\s*server 127.0.0.1:(\d+)", conf)
+    sockets = _port(r"upstream sockets {\s*server 127.0.0.1:(\d+)", conf)
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    failing = []
+    for name in ("pages", "sockets", "bots", "worker", "timer"):
+        _python, *rest = services[name]["healthcheck"]["test"].split()
+        command = [part.replace("8001", pages).replace("8002", sockets) for part in rest]
+        checked = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+        if checked.returncode:
+            failing.append(f"{name}: {checked.stderr}")
+    return failing
+
+
+def _port(pattern: str, conf: str) -> str:
+    found = re.search(pattern, conf)
+    assert found
+    return found[1]
 
 
 def answered_without_pages(native: Native) -> dict[str, int]:

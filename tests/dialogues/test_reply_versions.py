@@ -15,6 +15,7 @@ from chatbots.base import Bot, BotConfiguration, Context, Speaker
 from chatbots.registry import REGISTRY
 from chatbots.replies import ReplyOutcome, Response, Usage
 from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue
+from tests.rewriting import remove, rewriting
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import client
 from turnwise.bots.models import OPERATED
@@ -25,6 +26,7 @@ from turnwise.dialogues.models import Dialogue, Fault, ReplyVersion, Turn
 from turnwise.dialogues.reply_versions import ADD
 from turnwise.labels.models import Label
 from turnwise.live.frames import Frame
+from turnwise.live.sockets import draining
 from turnwise.studies.models import ReplyDisplay, Study
 from turnwise.studies.services import OPENED, save_study
 
@@ -317,7 +319,7 @@ async def test_a_process_that_dies_while_a_reply_is_awaited_leaves_the_one_befor
     await tab.send(type="regenerate", position=2, key=str(uuid4()))
     await tab.receive("regenerating")
     monkeypatch.undo()
-    for task in regenerating._tasks:
+    for task in list(draining._tasks):
         task.cancel()
     await asyncio.sleep(0)
     regenerating._running.clear()  # what a new process knows
@@ -336,7 +338,7 @@ async def test_nothing_of_a_conversation_stays_when_it_is_deleted(
     await regenerate(tab)
     await tab.disconnect()
 
-    await dialogue.adelete()
+    await remove(dialogue)
 
     assert not await ReplyVersion.objects.aexists()
 
@@ -346,7 +348,7 @@ async def test_the_database_keeps_one_version(make_study: MakeStudy, open_tab: O
     await regenerate(tab)
 
     def keep_both() -> None:
-        with transaction.atomic():
+        with transaction.atomic(), rewriting():
             ReplyVersion.objects.update(is_kept=True)
 
     with pytest.raises(IntegrityError, match="one_version_is_kept"):

@@ -10,6 +10,7 @@ from channels.layers import get_channel_layer
 from django.utils import timezone
 
 from tests.conftest import MakeStudy, OpenTab, Tab, start_dialogue, worker_of
+from tests.rewriting import rewrite
 from turnwise.crowd.models import Assignment
 from turnwise.crowd.running.worker_status import watch
 from turnwise.dialogues import turn_taking
@@ -247,7 +248,7 @@ async def test_after_a_minute_of_silence_the_worker_may_leave_with_full_pay(
 
     await tab.send(type="give_up")
     too_soon = await tab.receive("refused")
-    await Turn.objects.filter(dialogue=dialogue).aupdate(created_at=timezone.now() - timedelta(seconds=61))
+    await rewrite(Turn.objects.filter(dialogue=dialogue), created_at=timezone.now() - timedelta(seconds=61))
     await tab.send(type="give_up")
     state = await tab.receive("state")
     while state["finished"] is None:

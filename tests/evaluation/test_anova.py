@@ -9,8 +9,8 @@ from numpy.random import default_rng
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from evaluation.statistics.anova import Anova, Squares, anova
 from evaluation.statistics.interval import Undefined
+from evaluation.statistics.linear_models.anova import Anova, Squares, anova
 
 # Montgomery, Design and Analysis of Experiments, the battery design: life in hours, by material and by
 # temperature (15, 70 and 125 °F), four batteries each.

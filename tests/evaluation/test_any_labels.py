@@ -19,7 +19,6 @@ from evaluation.rater_agreement.coefficients import (
     percent_mean_of_units,
     percent_pooled,
 )
-from evaluation.rater_agreement.dawid_skene import estimated_shares
 from evaluation.rater_agreement.influence import compare_parties, influence
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.rater_agreement.reliability import alpha
@@ -84,7 +83,7 @@ def test_scores_are_finite_or_have_a_reason(labels):
     for unit in Unit:
         assert_finite(ssa(labels, unit), ssa_by_turn(labels, unit), influence(labels, unit))
         assert_finite(estimates(labels, rng, unit=unit, resamples=100))
-    assert_finite(ssa_by_rater(labels), ssa_over_runs([labels, labels]), estimated_shares(labels))
+    assert_finite(ssa_by_rater(labels), ssa_over_runs([labels, labels]))
 
 
 @given(any_labels, st.sampled_from(["percentile", "bca", "studentised"]))

@@ -112,6 +112,9 @@ def test_differences_are_printed_for_every_score(run):
     (sensible,) = found["sensibleness"]
     assert sensible["points"] == pytest.approx(55)  # 19 and 8 of 20
     assert sensible["odds_ratio"] == pytest.approx(19 / (8 / 12))
+    assert sensible["odds_ratio_interval"][0] > 1
+    assert sensible["cohens_d_interval"][0] > 0
+    assert found["ssa"][0]["odds_ratio"] == {"cannot_be_told": "The answers are not yes or no."}
     assert sensible["p"] < 0.001
     # One label for each worker: the model has no effects to tell, and its odds ratio is the plain one.
     low, high = sensible["mixed_model"]["interval"]
@@ -428,3 +431,55 @@ def test_empty_ratings_are_left_out_if_told(run):
     assert "column score: empty" in run("agreement", ratings, *AGREEMENT)[1]
     _, answer = run("agreement", ratings, *AGREEMENT, "--missing", "")
     assert answer["missing"] == 1
+
+
+SPELLINGS = (
+    "item,who,score\nt1,wanda,Yes\nt1,rita,yes \nt2,wanda,no\nt2,rita,no\nt3,rita,very  bad\n"
+    "t3,wanda,very bad\n"
+)
+
+
+def test_answers_that_differ_only_in_case_or_blanks_are_asked_about(run):
+    code, error = run("agreement", SPELLINGS, *AGREEMENT)
+
+    assert code == 2
+    assert "line 3, column score: 'Yes' (1 times) and 'yes' (1 times) differ only in case or blanks" in error
+    assert "--fold-case" in error
+    assert "--keep-case" in error
+
+
+def test_folded_answers_count_as_one_and_are_named(run):
+    _, folded = run("agreement", SPELLINGS, *AGREEMENT, "--fold-case")
+    _, kept = run("agreement", SPELLINGS, *AGREEMENT, "--keep-case")
+
+    assert folded["ratings"] == {"Yes": 2, "no": 2, "very  bad": 2}
+    assert folded["percent_agreement"] == 1
+    assert folded["spelt_differently"] == {"Yes": ["yes"], "very  bad": ["very bad"]}
+    assert kept["ratings"] == {"Yes": 1, "no": 2, "very  bad": 1, "very bad": 1, "yes": 1}
+    assert kept["percent_agreement"] == pytest.approx(1 / 3)
+    assert "spelt_differently" not in kept
+
+
+def test_accents_in_two_encodings_are_one_answer(run):
+    rows = "item,who,score\nt1,wanda,d\u00e9\nt1,rita,de\u0301\nt2,wanda,no\nt2,rita,no\n"
+
+    _, answer = run("agreement", rows, *AGREEMENT, "--fold-case")
+
+    assert answer["percent_agreement"] == 1
+
+
+def test_a_missing_code_is_folded_with_the_answers(run):
+    rows = RATINGS + "t4,wanda,N/A\nt4,rita,n/a\nt5,rita,\n"
+
+    _, answer = run("agreement", rows, *AGREEMENT, "--fold-case", "--missing", "N/A", "--missing", "")
+
+    assert answer["missing"] == 3
+
+
+def test_numbers_are_not_asked_about(run):
+    rows = "item,who,score\nt1,wanda,1E1\nt1,rita,1e1\nt2,wanda,3\nt2,rita,4\n"
+
+    code, answer = run("agreement", rows, *AGREEMENT, "--level", "interval")
+
+    assert code == 0
+    assert answer["ratings"] == {"3": 1, "4": 1, "10": 2}

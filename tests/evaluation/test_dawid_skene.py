@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from evaluation.rater_agreement.dawid_skene import TrueAnswers, dawid_skene, estimated_shares
+from evaluation.rater_agreement.dawid_skene import TrueAnswers, dawid_skene
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import Labels
-from evaluation.statistics.ssa import Unit, ssa
 
 
 def literal_em(matrix: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -83,26 +81,42 @@ def test_dawid_skene_beats_the_majority_with_one_careful_rater():
     assert (fit.posterior.argmax(axis=1) == truth).mean() > (votes.argmax(axis=1) == truth).mean() + 0.1
 
 
-def test_shares_of_bots_correct_a_careless_rater():
+# Five anaesthetists on the fitness of 45 patients, the first three times (table 1 of the paper).
+PATIENTS = """
+1111111 3334334 1122122 2223121 2223222 2223322 1222111 3333433 2222223 2322223 4444444 2223343
+1111111 2223212 1211111 1112111 1111111 1111111 2222221 2221322 2222222 2222221 2223222 2212222
+1111111 1111111 2322222 1111111 1111111 1121121 1111111 3333233 1111111 2222222 2223232 4334343
+2212232 2323233 3333432 1111111 1111111 1212111 2322222 1211111 2222222
+"""
+
+
+def test_the_anaesthetists_have_the_published_shares():
+    answers = np.array([[int(each) for each in patient] for patient in PATIENTS.split()])
+    patient = np.repeat(np.arange(45), 7)
+    rater = np.tile([0, 0, 0, 1, 2, 3, 4], 45)
+    ratings = Ratings(patient, rater, answers.ravel() - 1, 45, 5, np.array([1, 2, 3, 4]))
+
+    fit = dawid_skene(ratings, smoothing=0, tolerance=1e-8)
+
+    # The marginal probabilities of the four classes that the paper gives.
+    assert isinstance(fit, TrueAnswers)
+    assert fit.prevalence[0] == pytest.approx([0.40, 0.42, 0.11, 0.07], abs=0.005)
+
+
+def test_groups_have_shares_of_their_own():
     draw = np.random.default_rng(5)
-    rows = []
-    for bot, rate in (("good", 0.9), ("poor", 0.4)):
-        for item in range(400):
-            truth = bool(draw.random() < rate)
-            for rater, error in (("careful", 0.05), ("fair", 0.15), ("yes-man", 0.0)):
-                answer = True if rater == "yes-man" else truth ^ bool(draw.random() < error)
-                rows.append((bot, f"d{item}", 0, rater, answer, False if not answer else truth))
-    labels = Labels.from_rows(rows)
+    bot, rater = np.repeat([0, 1], 400), np.arange(3)
+    truth = draw.random(800) < np.where(bot == 0, 0.9, 0.4)
+    wrong = draw.random((3, 800)) < np.array([0.05, 0.15, 0.0])[:, None]
+    answers = np.where((rater == 2)[:, None], True, truth ^ wrong)  # the third says yes to everything
 
-    shares = estimated_shares(labels)
+    fit = dawid_skene(Ratings.from_matrix(answers.astype(float)), bot)
 
-    assert shares["good"][0] == pytest.approx(0.9, abs=0.04)  # type: ignore[index]
-    assert shares["poor"][0] == pytest.approx(0.4, abs=0.05)  # type: ignore[index]
-    assert abs(shares["poor"][0] - 0.4) < abs(ssa(labels, Unit.MAJORITY)["poor"].sensibleness - 0.4)  # type: ignore[index]
+    assert isinstance(fit, TrueAnswers)
+    by_majority = (answers.sum(axis=0) > 1)[bot == 1].mean()
+    assert fit.prevalence[:, 1] == pytest.approx([0.9, 0.4], abs=0.05)
+    assert abs(fit.prevalence[1, 1] - 0.4) < abs(by_majority - 0.4)
 
 
 def test_one_rater_gives_no_error_rates():
-    labels = Labels.from_rows([("a", "d", 0, "rita", True, False), ("a", "d", 2, "rita", False, False)])
-
     assert isinstance(dawid_skene(Ratings.from_matrix([[0, 1, 1]])), Undefined)
-    assert isinstance(estimated_shares(labels)["a"], Undefined)

@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.special import expit
 
 from evaluation.statistics.differences import difference, differences
+from evaluation.statistics.effect_sizes import EffectSize
 from evaluation.statistics.inference import Nouns, Sample
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.variance import Over
@@ -180,6 +181,29 @@ def test_raters_who_always_agree_count_like_one():
     assert found.raters == (2, 2, 2)
 
 
+def test_shares_near_the_ceiling_have_the_variance_of_a_share_nearer_to_the_common_one():
+    # 20 conversations of 10 replies of which 2 have a wrong one, against 40 of which 12 have one.
+    ones = {0: [10] * 18 + [9] * 2, 1: [10] * 28 + [9] * 12}
+
+    def sample(number: int, first: int) -> Sample:
+        values = np.concatenate([np.arange(10) < n for n in ones[number]]).astype(float)
+        code = first + np.repeat(np.arange(len(ones[number])), 10)
+        return Sample(values, code, code)
+
+    found = difference(sample(0, 0), sample(1, 1000))
+
+    variances = []
+    common = (198 + 388) / 600
+    for number, n, share in ((0, 20, 198 / 200), (1, 40, 388 / 400)):
+        means = np.array(ones[number]) / 10
+        variance = means.var(ddof=1) / n
+        nearer = np.clip(common, share - np.sqrt(variance), share + np.sqrt(variance))
+        variances.append(variance * max(1, nearer * (1 - nearer) / (share * (1 - share))))
+    assert found.error == pytest.approx(np.sqrt(sum(variances)))
+    welch = np.sqrt(sum(np.array(ones[k]).var(ddof=1) / 100 / n for k, n in ((0, 20), (1, 40))))
+    assert found.error > 1.05 * welch
+
+
 def test_equivalence_is_two_one_sided_tests():
     rng = np.random.default_rng(7)
     a, b = rng.random(200), rng.random(200)
@@ -208,7 +232,8 @@ def test_the_odds_ratio_is_of_yes():
     # 3 of 4 against 1 of 4: odds 3 and 1/3.
     found = difference(own([1, 1, 1, 0], 0), own([1, 0, 0, 0], 10))
 
-    assert found.odds_ratio == pytest.approx(9)
+    assert isinstance(found.odds_ratio, EffectSize)
+    assert found.odds_ratio.value == pytest.approx(9)
     assert isinstance(difference(own([1, 1], 0), own([1, 0], 10)).odds_ratio, Undefined)
     assert isinstance(difference(own([0.5, 1], 0), own([1, 0], 10)).odds_ratio, Undefined)
 
@@ -248,7 +273,8 @@ def test_the_effect_is_cohens_d_of_conversations():
     found = difference(own(a, 0), own(b, 100))
 
     pooled = np.sqrt((11 * a.var(ddof=1) + 29 * b.var(ddof=1)) / 40)
-    assert found.effect == pytest.approx((a.mean() - b.mean()) / pooled)
+    assert isinstance(found.effect, EffectSize)
+    assert found.effect.value == pytest.approx((a.mean() - b.mean()) / pooled)
 
 
 def test_without_two_conversations_of_each_there_is_no_effect():

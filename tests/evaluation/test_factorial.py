@@ -7,8 +7,8 @@ import statsmodels.formula.api as smf
 from numpy.random import default_rng
 from pandas import DataFrame
 
-from evaluation.statistics.factorial import Factorial, factorial
 from evaluation.statistics.interval import Undefined
+from evaluation.statistics.linear_models.factorial import Factorial, factorial
 
 
 def of(found: Factorial | Undefined) -> Factorial:
@@ -63,6 +63,50 @@ def test_main_effects_and_interactions_have_statsmodels_statistics() -> None:
         ours = effect.f * effect.freedom * freedom / effect.error_freedom
         assert ours == pytest.approx(float(theirs.statistic[name]), rel=1e-9)
         assert effect.p >= float(theirs.pvalue[name])
+
+
+def test_means_of_levels_and_differences_of_differences_have_statsmodels_errors() -> None:
+    data = design(5)
+
+    found = of(factorial(data.score, {"tone": data.tone, "length": data.length}, np.arange(len(data))))
+
+    fit = smf.ols("score ~ C(tone):C(length) - 1", data).fit(cov_type="HC2")
+    names = {name: [part.split("[")[1][:-1] for part in name.split(":")] for name in fit.params.index}
+
+    def theirs(weight: dict[tuple[str, str], float]) -> tuple[float, float]:
+        row = [weight.get((tone, length), 0.0) for tone, length in names.values()]
+        tested = fit.t_test([row])
+        return float(tested.effect[0]), float(tested.sd[0, 0])
+
+    lengths = ("long", "middle", "short")
+    for mean in found.means[:2]:
+        value, error = theirs({(mean.level, length): 1 / 3 for length in lengths})
+        assert mean.value == pytest.approx(value)
+        assert mean.participants == int((data.tone == mean.level).sum())
+        # Student's t with Satterthwaite's degrees of freedom: wider than a normal interval, not by much.
+        assert 1.96 * error < mean.interval.high - mean.value < 2.3 * error
+    assert [each.second for each in found.interactions] == [
+        ("long", "middle"), ("long", "short"), ("middle", "short"),
+    ]  # fmt: skip
+    for each in found.interactions:
+        assert (each.factors, each.first) == (("tone", "length"), ("plain", "warm"))
+        one, other = each.second
+        value, error = theirs(
+            {("plain", one): 1, ("warm", one): -1, ("plain", other): -1, ("warm", other): 1}
+        )
+        assert each.value == pytest.approx(value)
+        assert each.p >= scipy.special.ndtr(-abs(value) / error) * 2
+        assert each.p == pytest.approx(scipy.special.ndtr(-abs(value) / error) * 2, abs=0.05)
+
+
+def test_two_factors_with_many_levels_have_only_their_joint_test() -> None:
+    rng = default_rng(6)
+    first, second = np.repeat(list("abcde"), 40), np.tile(list("vwxyz"), 40)
+
+    found = of(factorial(rng.normal(size=200), {"one": first, "other": second}, range(200)))
+
+    assert found.interactions == []  # 10 times 10 pairs
+    assert found.effects[2].factors == ("one", "other")
 
 
 def test_several_scores_of_a_participant_in_a_cell_count_once() -> None:

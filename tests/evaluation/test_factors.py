@@ -14,7 +14,7 @@ from evaluation.questions import LIKERT
 from evaluation.report.factors import facet_figures, normalised_figures
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Judged
-from evaluation.statistics.anova import normalised
+from evaluation.statistics.linear_models.anova import normalised
 
 TERMS = Terms(0.9)
 FACETS = {

@@ -24,7 +24,7 @@ from evaluation.questions import (
 from evaluation.report.answers import AskData
 from evaluation.report.figures import coded_questions, text_questions
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
-from evaluation.report.latex import tables
+from evaluation.report.publishing.latex import tables
 from evaluation.report.studies.conversations import StudyData, study_result
 from evaluation.report.studies.judging import JudgedItems, judging_figures
 from evaluation.report.studies.pairs import JudgedPairs, pair_figures
@@ -201,7 +201,9 @@ def test_every_ask_and_every_score_has_its_tables_by_both_analyses() -> None:
     for line, pair in zip(list(rows(made["comparisons"]))[1:], result["comparisons"], strict=True):
         shown = [each.strip() for each in line]
         assert shown[3] == estimate(pair, "difference")
-        assert shown[4:6] == [number(pair["effect"], 2), number(pair["odds_ratio"], 2)]
+        for text, key in zip(shown[4:6], ("effect", "odds_ratio"), strict=True):
+            ends = [number(pair[f"{key}_{end}"], 2) for end in ("low", "high") if f"{key}_{end}" in pair]
+            assert text == number(pair[key], 2) + (f" [{', '.join(ends)}]" if ends else "")
         assert shown[8] == number(pair["equal_within"])
     assert all(list(rows(table)) for table in made.values())
 

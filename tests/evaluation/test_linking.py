@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from benchmarks.linking import Design, coverage
-from evaluation.statistics.linking import LinkingError, Shift, known_values, linked, rater_drift, shift
+from evaluation.statistics.linking import (
+    LinkingError,
+    Shift,
+    known_values,
+    linked,
+    rater_drift,
+    shift,
+    spread_over,
+)
 
 NAN = math.nan
 
@@ -115,3 +123,34 @@ def test_intervals_have_the_true_shift_and_the_true_linked_score(design: Design)
 
     assert 0.92 <= of_shift <= 0.98
     assert 0.93 <= of_score <= 0.995
+
+
+def test_anchors_are_chosen_evenly_over_the_range_and_without_bias() -> None:
+    random = np.random.default_rng(5)
+    bias, extremes = [], []
+    for seed in range(400):
+        true = random.normal(0, 1, 60)
+        known = true + random.normal(0, 0.7, 60)
+        chosen = spread_over(known, 12, seed=seed)
+        bias.append(float((known - true)[chosen].mean()))
+        extremes.append(float((known - true)[np.argsort(known)[-12:]].mean()))
+        ranks = np.sort(np.argsort(np.argsort(known))[chosen])
+        assert (np.diff(ranks) >= 4).all()  # one of each five by rank
+        assert (np.diff(ranks) <= 6).all()
+
+    assert len({*chosen.tolist()}) == 12
+    assert abs(np.mean(bias)) < 3 * 0.7 / math.sqrt(12 * 400)
+    assert np.mean(extremes) > 0.4  # the highest known values are too high
+
+
+@pytest.mark.parametrize("number", [0, 4])
+def test_more_anchors_than_items_are_refused(number: int) -> None:
+    with pytest.raises(ValueError, match=f"{number} of 3 items"):
+        spread_over(np.arange(3.0), number, seed=1)
+
+
+def test_equal_values_are_all_chosen_equally_often() -> None:
+    chosen = np.concatenate([spread_over(np.zeros(6), 2, seed=seed) for seed in range(3000)])
+
+    # 1,000 expected of each item, with a standard deviation of 26 (3,000 draws with a chance of 1/3).
+    assert (np.abs(np.bincount(chosen, minlength=6) - 1000) < 4 * 26).all()

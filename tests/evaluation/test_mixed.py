@@ -10,8 +10,10 @@ import scipy
 from evaluation.statistics.differences import differences
 from evaluation.statistics.inference import Sample
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.laplace import Factor, Likelihood, Observed
-from evaluation.statistics.mixed_model import MOST_CELLS, Fit, cells, fit, fitted, odds_ratios
+from evaluation.statistics.mixed_models.binomial import Likelihood, Observed
+from evaluation.statistics.mixed_models.fitting import MOST_CELLS, Fit
+from evaluation.statistics.mixed_models.laplace import Factor
+from evaluation.statistics.mixed_models.logistic import cells, fit, fitted, odds_ratios
 
 # Contagious bovine pleuropneumonia in African cattle (Lesnoff et al. 2004): herd, cases, animals, period.
 CBPP = np.array(

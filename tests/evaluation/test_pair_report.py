@@ -6,13 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from evaluation.planning.sequential import always_valid_mean
 from evaluation.protocols import protocols
 from evaluation.protocols.facts import Design
-from evaluation.questions import PREFERENCE, PREFERENCES, QuestionSet, coded_answers
+from evaluation.questions import (
+    PREFERENCE,
+    PREFERENCE_BOTH_BAD,
+    PREFERENCES,
+    QuestionSet,
+    coded_answers,
+)
 from evaluation.report.bundles.judging_rows import counted
 from evaluation.report.label_columns import Judged
+from evaluation.report.publishing import latex_pairs
 from evaluation.report.studies.pairs import JudgedPairs, name_of, pair_figures
 from evaluation.statistics.interval import Interval
 from evaluation.statistics.pairwise import Duels, bradley_terry, expected_strengths
@@ -21,9 +29,9 @@ from evaluation.texts.uninformative_contexts import Contexts, Fit, has_unknown, 
 Row = tuple[int, str, str, str, str]  # item, rater, shown first, shown second, answer
 
 
-def judged(rows: Iterable[Row], **more: Any) -> JudgedPairs:
+def judged(rows: Iterable[Row], questions: QuestionSet = PREFERENCE, **more: Any) -> JudgedPairs:
     table = list(rows)
-    (question,) = PREFERENCE.questions
+    (question,) = questions.questions
     items = dict.fromkeys((row[0], name_of(row[2], row[3])) for row in table)
     met = sorted(pair for _, pair in items)
     return JudgedPairs(
@@ -92,6 +100,26 @@ def test_the_table_of_scores_has_the_same_shares() -> None:
     assert row["bot"] == "A against B"
     assert [cell["value"] for cell in row["cells"]] == pytest.approx([50, 100 / 6, 100 / 3])
     assert (row["turns"], row["labels"], row["workers"]) == (4, 12, 3)
+
+
+def test_both_bad_has_a_share_of_its_own_and_counts_as_a_tie() -> None:
+    rows = [
+        (*row[:4], "both_bad") if row[4] == "tied" and row[1] != "s" else row
+        for row in FOUR  # three of the four ties
+    ]
+    found = pair_figures(PREFERENCE_BOTH_BAD, judged(rows, PREFERENCE_BOTH_BAD))
+    (row,), (scored,) = found["preferences"][0]["meetings"], found["bots"]
+
+    assert (row["wins"], row["losses"], row["ties"], row["both_bad"]) == (6, 2, 4, 3)
+    share = row["both_bad_share"]
+    assert share == scored["cells"][3]
+    assert share["value"] == pytest.approx(25)
+    assert share["low"] < 25 < share["high"]
+    assert found["preferences"][0]["strengths"] == of(FOUR)["strengths"]
+    assert "both_bad" not in of(FOUR)["meetings"][0]
+    (head, cells, notes, _) = latex_pairs.preferences(found)
+    assert cells[0][head.index("Both bad")].startswith("25.0 [")
+    assert "among the ties" in notes
 
 
 def test_an_item_with_equal_votes_is_ambiguous() -> None:
@@ -383,3 +411,16 @@ def test_without_the_style_of_sides_there_is_no_such_figure() -> None:
     assert "style" not in of(FOUR)
     none = of(FOUR, style=np.ones((12, 2, 4), dtype=np.int64))["style"]
     assert "same style" in none["undefined"]
+
+
+def test_ranks_by_strength_are_those_of_a_test_of_every_difference() -> None:
+    """With two systems, one is ahead exactly if the 90 % interval of the difference is above 0."""
+    for wins, ahead in ((17, True), (16, False)):
+        rows = [(k, f"r{k}", "A", "B", "first" if k < wins else "second") for k in range(24)]
+        (asked,) = pair_figures(PREFERENCE, judged(rows))["preferences"]
+        one, other = asked["strengths"]["bots"]
+        # Log-odds of wins, with the error of independent pairs and Bessel's correction (White 1982).
+        z = np.log(wins / (24 - wins)) / np.sqrt(24 / 23 * (1 / wins + 1 / (24 - wins)))
+        assert (z > student.ppf(0.95, 23)) == ahead
+        assert one["rank"] == ({"best": 1, "worst": 1} if ahead else {"best": 1, "worst": 2})
+        assert other["rank"] == ({"best": 2, "worst": 2} if ahead else {"best": 1, "worst": 2})

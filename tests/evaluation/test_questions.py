@@ -124,6 +124,7 @@ STORED = {
     "likert": "445c653acc9cf47d",
     "votes": "472ebbf1a508441e",
     "preference": "d14bb7fc02be1498",
+    "preference-both-bad": "28d66f67010a4cbd",
     "preferences": "ad7f2fdedf000757",
     "reply-impression": "a031804452ea320e",
     "topical-chat-own": "2511c7b0690e531c",

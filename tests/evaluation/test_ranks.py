@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evaluation.report.ranks import LinkedStudy, ranks_of, ranks_of_linked
 from evaluation.statistics.ranks import _critical, _draw, rank_intervals
 
 
@@ -85,3 +86,55 @@ def test_equal_systems_are_told_apart_in_one_of_twenty_studies() -> None:
 def test_what_has_no_ranks_is_refused_in_words(values: list[float], covariance: object, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         rank_intervals(values, covariance)  # type: ignore[arg-type]
+
+
+def stored(values: dict[str, float], errors: dict[tuple[str, str], float], level: float = 0.95) -> dict:
+    """Rows of a stored report with one score: systems, and differences with normal intervals."""
+    z = stats.norm.ppf((1 + level) / 2)
+    comparisons = [
+        {
+            "score": "main", "first": a, "second": b, "difference": values[a] - values[b],
+            "low": values[a] - values[b] - z * error, "high": values[a] - values[b] + z * error,
+        }
+        for (a, b), error in errors.items()
+    ]  # fmt: skip
+    bots = [{"bot": name, "cells": [{"value": value}]} for name, value in values.items()]
+    return ranks_of(bots, comparisons, column=0, score="main", level=level)
+
+
+def test_ranks_of_a_report_follow_from_its_differences_alone() -> None:
+    # Independent scores with errors 1, 2 and 3: the same ranks as from their covariance.
+    values, errors = {"A": 0.0, "B": 7.5, "C": 15.0}, {"A": 1.0, "B": 2.0, "C": 3.0}
+    pairs = {(a, b): math.hypot(errors[a], errors[b]) for a, b in (("A", "B"), ("A", "C"), ("B", "C"))}
+
+    found = stored(values, pairs)
+
+    direct = ranks([0.0, 7.5, 15.0], [1.0, 2.0, 3.0])
+    assert [(each["best"], each["worst"]) for each in found.values()] == direct
+    assert found["A"] == {"best": 3, "worst": 3}
+
+
+def test_a_report_has_no_ranks_where_a_difference_has_no_interval() -> None:
+    bots = [{"bot": name, "cells": [{"value": 50.0}]} for name in "AB"]
+    comparison = {"score": "main", "first": "A", "second": "B", "difference": 0.0}
+
+    assert ranks_of(bots, [comparison], column=0, score="main", level=0.95) == {}
+    assert ranks_of(bots[:1], [], column=0, score="main", level=0.95) == {}
+
+
+@pytest.mark.parametrize(("gap", "link", "clear"), [(5.0, 0.0, True), (5.0, 2.0, False), (7.0, 2.0, True)])
+def test_ranks_of_linked_studies_have_the_linking_error_between_studies_only(gap, link, clear):
+    """Two studies with errors of 1.5: the error between them is √(2 · 1.5² + 2 · link²), times 1.96."""
+    errors = {"a": 1.5}
+    studies = [LinkedStudy({"a": 60.0 + gap}, errors, link), LinkedStudy({"a": 60.0}, errors, link)]
+
+    (first, second) = ranks_of_linked(studies, level=0.95)
+
+    assert (gap > 1.96 * np.sqrt(2 * 1.5**2 + 2 * link**2)) == clear
+    assert first["a"] == {"best": 1, "worst": 1 if clear else 2}
+    assert second["a"] == {"best": 2 if clear else 1, "worst": 2}
+    # Within a study, the same link cancels however large its error is.
+    halves = [("a", "b", 1.96 * 1.0)]
+    alone = LinkedStudy({"a": 65.0, "b": 60.0}, {"a": 1, "b": 1}, 50.0, halves)
+    (both,) = ranks_of_linked([alone], level=0.95)
+    assert both["a"] == {"best": 1, "worst": 1}

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.regression import kendall, line, pearson, spearman
+from evaluation.statistics.linear_models.regression import kendall, line, pearson, spearman
 
 X = [10.2, 11.5, 12.8, 15.0, 17.2, 19.9, 24.0]
 Y = [0.72, 0.70, 0.66, 0.61, 0.55, 0.57, 0.41]

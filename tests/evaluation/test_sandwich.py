@@ -7,7 +7,7 @@ from numpy.random import default_rng
 from scipy.linalg import block_diag, fractional_matrix_power
 
 from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.statistics.sandwich import Errors, errors, orthonormal, wald
+from evaluation.statistics.linear_models.sandwich import Errors, errors, orthonormal, wald
 
 
 def line(seed: int, sizes: list[int]) -> tuple[FloatArray, FloatArray, IntArray]:

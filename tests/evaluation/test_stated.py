@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.report.bundles.recomputation import Difference, compare
+from evaluation.report.bundles.differences import Difference, compare
 
 ABOUT: dict[str, Any] = {"labels": 3, "bots": [{"bot": "Ann", "value": 50.0}], "reasons": []}
 

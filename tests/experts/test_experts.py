@@ -38,7 +38,8 @@ from turnwise.labels.models import Label
 from turnwise.privacy.erasure import erase_due
 from turnwise.studies.asks import AskSpec
 from turnwise.studies.models import Study
-from turnwise.studies.services import set_state, share
+from turnwise.studies.services import set_state
+from turnwise.studies.sharing.services import share_with_person
 
 YES, VAGUE, NO = (
     {"sensible": True, "specific": True},
@@ -387,7 +388,7 @@ def test_nobody_else_sees_or_decides(draft: Study, rex: User, mallory: User, sig
     key = item_about(study, "c1").key
     elsewhere = adjudicator_of(with_adjudication(rex))
     rater, secret = invitations.invite(study, "Ann")
-    share(study, "mallory", may_change=False)
+    share_with_person(study, "mallory", "reader")
     pages = (f"/studies/{study.pk}/adjudication/", f"/studies/{study.pk}/adjudication/{key}/")
 
     for page in pages:

@@ -24,6 +24,7 @@ from evaluation.report.bundles.recomputation import recompute
 from evaluation.report.bundles.tables import tables
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import add_exchange, add_label, bot_of, computed, figures, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.bots.models import BotVersion
 from turnwise.bots.services import version_of
@@ -137,7 +138,8 @@ def test_the_paragraph_dates_the_counted_labels_and_is_recomputed_from_the_bundl
     days = ["2026-02-20T12:00Z", "2026-03-02T00:30+01:00", "2026-03-09T23:59:59.9Z", "2026-03-08T12:00Z"]
     for day in days:
         dialogue = talked(study, [(True, False), (True, True)])
-        Label.objects.filter(turn__dialogue=dialogue).update(changed_at=day)
+        with rewriting():
+            Label.objects.filter(turn__dialogue=dialogue).update(changed_at=day)
     excluded = Dialogue.objects.order_by("pk")[0].participation
     assert excluded
     exclude(excluded.pk, reason="Always the same answer", by=rex)
@@ -165,14 +167,17 @@ def test_the_paragraph_says_which_labels_have_no_known_time(
 ) -> None:
     study = make_study(min_turns=2, max_turns=8)
     dialogue = talked(study, [(True, False), (True, True)])
-    Label.objects.update(changed_at="2026-03-02T12:00Z")
-    Label.objects.filter(turn__position=2).update(ask=None, party="outside")  # as if it came with a file
+    with rewriting():
+        Label.objects.update(changed_at="2026-03-02T12:00Z")
+    with rewriting():
+        Label.objects.filter(turn__position=2).update(ask=None, party="outside")  # as if it came with a file
     said = "The labels were given on 2 March 2026 (days in UTC), but for 1 label from files."
 
     for report in (computed(study).result, recompute(bundle_of(study)).report):
         assert report
         assert said in method(study, report).text
-    Label.objects.filter(turn__dialogue=dialogue).update(ask=None, party="outside")
+    with rewriting():
+        Label.objects.filter(turn__dialogue=dialogue).update(ask=None, party="outside")
     assert "labels were given" not in method(study, figures(computed(study))).text
 
 

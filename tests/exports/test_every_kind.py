@@ -13,12 +13,14 @@ from evaluation import questions
 from evaluation.questions import Answer, Choice, Condition, Kind, Question, QuestionSet, Scale, Subject
 from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, start_dialogue, worker_of
+from tests.exports.test_inspect_logs import valid_logs
 from tests.planted import SignIn, add_exchange, add_label, bot_of, computed
 from turnwise.accounts.models import User
 from turnwise.bots.services import version_of
 from turnwise.charts.drawing import svgs
 from turnwise.dialogues.queries import seat_of
 from turnwise.dialogues.services import finish
+from turnwise.exports.chat_files.inspect_logs import inspect_logs
 from turnwise.reports.models import Chart
 from turnwise.studies.models import Study
 
@@ -95,6 +97,25 @@ def test_the_bundle_alone_gives_every_number_again(study: Study, tmp_path: Path)
         rows = list(csv.DictReader(io.StringIO(archive.read("data/labels.csv").decode())))
         assert rows[0]["sources"] == '["fact", "self"]'
         assert "A fact" in archive.read("tables/scores.tex").decode()
+
+
+def test_a_log_of_inspect_ai_has_a_score_of_each_kind_but_no_texts(study: Study) -> None:
+    logs = valid_logs(b"".join(inspect_logs(study)))
+
+    samples = [each for log in logs.values() for each in log["samples"]]
+    assert len(samples) == 6
+    shares = [each["scores"]["every.sources"]["value"] for each in samples]
+    assert [round(3 * each["news"]) for each in shares].count(1) == 4  # of three answers; else two
+    assert all(each["fact"] == each["self"] == pytest.approx(1 - each["news"]) for each in shares)
+    assert {each["scores"]["every.mood"]["value"] for each in samples} == {"glad", "sad"}
+    assert {each["scores"]["every.ease"]["value"] for each in samples} == {4.0}
+    assert {name for each in samples for name in each["scores"]} == {
+        "every.mood",
+        "every.sources",
+        "every.ease",
+    }
+    given = samples[0]["scores"]["every.mood"]["metadata"]["answers"]
+    assert [(each["turn"], each["answer"]) for each in given][:2] == [(2, "glad"), (4, "sad")]
 
 
 def test_answers_outside_the_choices_are_named_with_their_line(study: Study, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from turnwise.privacy.erasure import erase_due
 from turnwise.privacy.withdrawal import withdraw
 from turnwise.studies import bundles
 from turnwise.studies.models import Bundle, BundlePart, Study
-from turnwise.studies.services import share
+from turnwise.studies.sharing.services import share_with_person
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 
@@ -381,8 +381,8 @@ def test_bundles_are_only_for_the_team(stored: Bundle, ada: User, mallory: User,
     assert statuses(Client()) == [302] * 4
     assert Client().get(readings[2]).headers["Location"].startswith("/sign-in/")
     assert statuses(stranger) == [404] * 4
-    share(told, "mallory", may_change=False)
+    share_with_person(told, "mallory", "reader")
     assert statuses(stranger) == [404] * 4
-    share(told, "mallory", may_change=True)
+    share_with_person(told, "mallory", "editor", may_pay=True)
     assert statuses(stranger) == [200, 200, 200, 302]
     assert statuses(sign_in(ada)) == [200, 200, 200, 302]

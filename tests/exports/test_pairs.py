@@ -18,6 +18,7 @@ from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakePairs, MakeStudy
 from tests.desks import begin
 from tests.planted import SignIn, computed, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.judging.items import pairs
 from turnwise.judging.items.pairs import PairSource
@@ -131,7 +132,8 @@ def test_strengths_are_adjusted_for_the_length_of_the_responses(
     study: Study = make_pairs(20, ("Alpha", "Beta"), question_set="preferences")
     for response in Response.objects.all():
         response.text += " and so on" * rng.randrange(30)
-        response.save()
+        with rewriting():
+            response.save()
     for _ in range(4):
         desk = begin(study)
         while items := judging.state(desk)["items"]:

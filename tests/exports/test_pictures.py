@@ -17,6 +17,7 @@ from tests.conftest import MakeQueue, MakeStudy, session_cookie
 from tests.desks import begin
 from tests.pictures import browser_of, picture
 from tests.planted import SignIn, computed, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.crowd.entry.sessions import COOKIE
 from turnwise.crowd.models import Participation, Worker
@@ -38,7 +39,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def sent(dialogue: Dialogue, position: int = 1, **options: Any) -> Picture:
     """A picture that was sent with the message at this position."""
     encoded = reencode(picture(**options))
-    Dialogue.objects.filter(pk=dialogue.pk).update(ended_at=None, ending="")
+    with rewriting():
+        Dialogue.objects.filter(pk=dialogue.pk).update(ended_at=None, ending="")
     stored = pictures.store(participation_in(dialogue), encoded)
     Dialogue.objects.filter(pk=dialogue.pk).update(ended_at=dialogue.ended_at, ending=dialogue.ending)
     MessagePicture.objects.create(turn=dialogue.turn_set.get(position=position), picture=stored)

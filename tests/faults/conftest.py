@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -107,9 +108,13 @@ class Stack:
         self.shell(WAIT_FOR_BOTS.replace("AFAR", repr(afar)).replace("PATIENCE", str(PATIENCE)))
         for number in range(3):
             self.send(f"Chatter {number}")
-        self.bot_of = json.loads(self.shell(BOTS))
+        self.note_bots()
         assert sorted(self.bot_of.values()) == sorted([afar, "pondering", "quick"])
         self.all_go_on(time.monotonic())
+
+    def note_bots(self) -> None:
+        """Look up who talks with which bot."""
+        self.bot_of = json.loads(self.shell(BOTS))
 
     def said(self) -> str:
         return self.serving.said()
@@ -157,7 +162,8 @@ class Stack:
         admitted = time.monotonic()
         chatters = [chatter for chatter in self.chatters if self.bot_of[chatter.dialogue] != but]
         while not all(moments := [chatter.went_on_after(since) for chatter in chatters]):
-            stuck = [chatter.name for chatter, done in zip(chatters, moments, strict=True) if not done]
+            late = [chatter for chatter, done in zip(chatters, moments, strict=True) if not done]
+            stuck = [f"{each.name} with {self.bot_of[each.dialogue]}, after {each.last}" for each in late]
             assert time.monotonic() < deadline, f"{stuck} do not go on.\n{self.said()}"
             assert not any(talk.done() for talk in self.talks), [talk.exception() for talk in self.talks]
             time.sleep(0.02)
@@ -207,11 +213,15 @@ class Stack:
         self.serving = self.started(int(self.link.rstrip("/").rpartition(":")[2]))
 
     def finish(self) -> None:
-        """Everybody ends their conversation."""
+        """Everybody ends their conversation. A busy machine is slow, but nobody may be stuck."""
         for chatter in self.chatters:
             chatter.is_enough = True
-        for talk in self.talks:
-            talk.result(PATIENCE)
+        for chatter, talk in zip(self.chatters, self.talks, strict=True):
+            said = -1
+            while not talk.done() and len(chatter.exchanges) > said:
+                said = len(chatter.exchanges)
+                wait([talk], PATIENCE)
+            talk.result(0)
 
     def end(self) -> None:
         for process in self.programs():

@@ -68,6 +68,8 @@ class Chatter:
         self._numbers = count(1)
         self._pending: tuple[str, str] | None = None
         self._written_at = 0.0
+        self.last: Frame = {}
+        """The frame that came last, for the message of a test that fails."""
 
     def come_in(self, server: str, link: str) -> tuple[Visitor, Frame]:
         return open_work_page(server, link)
@@ -171,6 +173,7 @@ class Chatter:
         async with asyncio.timeout(seconds):
             while True:
                 frame: Frame = json.loads(await socket.recv())
+                self.last = frame
                 if frame["type"] in kinds:
                     return frame
                 if frame["type"] == "refused":

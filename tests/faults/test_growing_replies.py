@@ -103,6 +103,13 @@ def test_replies_in_the_middle_are_complete_after_a_process_is_killed(streams: S
 def test_no_reply_is_lost_doubled_or_judged_by_half(streams: Stack) -> None:
     streams.finish()
 
+    compare_all(streams)
+    watchers = [chatter for chatter in streams.chatters if isinstance(chatter, Watcher)]
+    assert all(watcher.parts > 10 for watcher in watchers)
+
+
+def compare_all(streams: Stack) -> None:
+    """Compare all ledgers with what is stored, once everybody has finished."""
     assert [each for chatter in streams.chatters for each in chatter.broken] == []
     stored = json.loads(streams.shell(STORED))
     for chatter in streams.chatters:
@@ -116,5 +123,3 @@ def test_no_reply_is_lost_doubled_or_judged_by_half(streams: Stack) -> None:
         }
         assert len(labels) == len(found["labels"]) == (len(turns) - 1) // 2
         assert found["ending"] == "complete"
-    watchers = [chatter for chatter in streams.chatters if isinstance(chatter, Watcher)]
-    assert all(watcher.parts > 10 for watcher in watchers)

@@ -44,8 +44,8 @@ KEPT = {
 class FullStack(Stack):
     """`deploy/native`, whose host of bots has one bot that nobody else has."""
 
-    def __init__(self, var: Path) -> None:
-        self.native = Native(var.parent, BOTS_BESIDE_SOCKETS=HERE, BOTS_OF_THEIR_OWN=AFAR)
+    def __init__(self, var: Path, *options: str, here: str = HERE) -> None:
+        self.native = Native(var.parent, *options, BOTS_BESIDE_SOCKETS=here, BOTS_OF_THEIR_OWN=AFAR)
         self.native.wait_until_ready()
         self.link = self.native.link
         self.environment = self.native.child("turnwise.project.web_server").environ()

@@ -30,6 +30,11 @@ from tests.browser.conftest import FLAGS, PATIENCE_MS, Visitor
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 480.0
 LARGEST_WEIGHTS_BYTES = 25_000_000
+WITHOUT_TORCH = (
+    "import importlib.machinery as m; m.PathFinder.find_spec = staticmethod("
+    "lambda n, p=None, t=None, f=m.PathFinder.find_spec: None if n == 'torch' else f(n, p, t))"
+)
+"""Line of a .pth file: PyTorch is not found, as where it is not installed."""
 OURS = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "PYTHONPATH", "DJANGO_SETTINGS_MODULE"}
 
 
@@ -61,9 +66,7 @@ class Installed:
         install = ["--python", python, "install", "--quiet", "--no-deps", "--no-compile", str(wheel)]
         subprocess.run([sys.executable, "-m", "pip", *install], check=True)
         self.packages = next((self.bin.parent / "lib").glob("python*/site-packages"))
-        (self.packages / "dependencies.pth").write_text(
-            f"{sysconfig.get_path('purelib')}\nimport sys; sys.modules['torch'] = None\n"
-        )
+        (self.packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n{WITHOUT_TORCH}\n")
 
     def environment(self) -> dict[str, str]:
         inherited = {

@@ -131,7 +131,8 @@ def test_the_judge_card_shows_agreement_favouritism_and_worth(
 ) -> None:
     prices = {"prompt": Decimal(10), "completion": Decimal(100)}
     today = timezone.now().date()
-    BotPrice.objects.create(bot=judged.judge.bot, valid_from=today, currency="USD", **prices)
+    bot = Bot.objects.get(judges=judged.judge)
+    BotPrice.objects.create(bot=bot, valid_from=today, currency="USD", **prices)
 
     shown = page(sign_in(rex), judged.get_absolute_url())
 
@@ -146,7 +147,7 @@ def test_the_judge_card_shows_agreement_favouritism_and_worth(
     assert "by 33.3 points more" in shown
     assert "People and machine" in shown
     assert "People judged every item, so the machine has nothing to add." in shown
-    assert "the same answer to “Is it specific?”" in shown
+    assert "gave the same answer to “Is it specific?” about all 60 items" in shown
     # 60 answers of 200 + 10 tokens at 10 and 100 USD a million.
     assert "0.18 USD" in shown
 

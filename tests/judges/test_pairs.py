@@ -21,7 +21,7 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.judges.judge_card import card_of
 from turnwise.judges.models import JudgeRun
-from turnwise.judging.models import Item
+from turnwise.judging.models import Item, Slot
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -100,14 +100,17 @@ def test_a_judge_that_prefers_the_first_place_is_found_and_its_label_is_a_tie(
 
 
 def test_a_report_of_pairs_is_assisted_and_follows_from_the_bundle(
-    make_pairs: MakePairs, make_pair_judge: MakePairJudge, tmp_path: Path
+    make_pairs: MakePairs, make_pair_judge: MakePairJudge, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     study = make_pairs(60, raters=1, batch=25)
 
     def better(item: Item) -> dict[str, str]:
         assert item.pair
         assert item.pair.first_response
-        return {"better": "first" if int(item.pair.first_response.context.key[1:]) % 3 else "second"}
+        response, number = item.pair.first_response, int(item.pair.first_response.context.key[1:])
+        shows_alpha_first = (response.run.system == "Alpha") != Slot.objects.get(item=item).is_swapped
+        prefers_alpha = (number % 3 > 0) != (number % 10 == 0)
+        return {"better": "first" if prefers_alpha == shows_alpha_first else "second"}
 
     judge(study, better)
     before = computed(study).result
@@ -127,6 +130,19 @@ def test_a_report_of_pairs_is_assisted_and_follows_from_the_bundle(
     assert (found["items"], found["people_items"], found["judge_items"]) == (60, 25, 60)
     [row] = found["scores"][0]["rows"]
     assert row["first"] == "Alpha against Beta"
+    [asked] = found["preferences"]
+    alpha, beta, between = asked["strengths"]
+    assert (alpha["first"], beta["first"], between["second"]) == ("Alpha", "Beta", "Beta")
+    of_people = {bot["bot"]: bot for bot in after["preferences"][0]["strengths"]["bots"]}
+    # One rater judged each pair, so counting pairs is counting judgments, as the main table does.
+    assert alpha["people"]["value"] == pytest.approx(of_people["Alpha"]["value"], abs=1e-8)
+    assert alpha["people"]["low"] == pytest.approx(of_people["Alpha"]["low"], abs=1e-8)
+    assert alpha["worth"] > 1.2
+    assert f"as if people had labelled {alpha['as_if']} pairs instead of 25" in alpha["words"]
+    assert sum(win["assisted"]["value"] for win in asked["wins"]) == pytest.approx(100)
+    shown = page(sign_in(rex), f"/studies/{study.pk}/report/")
+    assert f"as if people had labelled {alpha['as_if']} pairs instead of 25" in shown
+    assert "Pairs won, ties by half" in shown
     path = tmp_path / "bundle.zip"
     call_command("bundle", str(study.pk), output=path)
     again = recompute(path)

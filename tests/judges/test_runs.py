@@ -18,6 +18,7 @@ from tests.conftest import MakeMeeting, MakePairs, MakeStudy
 from tests.desks import judge
 from tests.judges.conftest import GOOD, MakeStudyOfTwo, judged_text, said
 from tests.planted import computed, talked
+from tests.rewriting import rewriting
 from tests.tasks.two_people.conftest import come
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
@@ -204,7 +205,7 @@ def test_the_database_refuses_a_second_label_of_an_item_and_draw(
     assert label
     label.pk = None
 
-    with pytest.raises(IntegrityError), transaction.atomic():
+    with pytest.raises(IntegrityError), transaction.atomic(), rewriting():
         label.save()
 
 

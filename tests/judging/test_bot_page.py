@@ -8,6 +8,7 @@ from django.test import Client
 
 from tests.conftest import MakeQueue
 from tests.desks import begin
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot, version_of
@@ -31,7 +32,8 @@ def bot(db: None) -> Bot:
 def voted(make_queue: MakeQueue, bot: Bot) -> Study:
     """Three responses of the bot; two raters disagree about the first, agree about the second."""
     study = make_queue(3, raters=2, batch=3, title="First look")
-    Response.objects.update(bot_version=version_of(bot, {"adapter": "generic"}))
+    with rewriting():
+        Response.objects.update(bot_version=version_of(bot, {"adapter": "generic"}))
     items = Item.objects.select_related("response__context")
     said = {item.key: item.response.context.key for item in items if item.response}
     plans = {"c1": [GOOD, BAD], "c2": [GOOD, GOOD], "c3": []}
@@ -76,7 +78,8 @@ def test_only_the_chosen_study_is_shown(
 ) -> None:
     version = Response.objects.values_list("bot_version", flat=True)[0]
     other = make_queue(4, title="Second look")
-    Response.objects.update(bot_version=version)
+    with rewriting():
+        Response.objects.update(bot_version=version)
 
     client = sign_in(rex)
 

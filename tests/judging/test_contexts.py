@@ -18,6 +18,7 @@ from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue
 from tests.desks import OPEN, begin, held
 from tests.planted import SignIn, computed
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet, ContextSetVersion
@@ -115,7 +116,7 @@ def test_a_worker_who_judged_it_in_another_study_does_not_get_it(
 def test_a_label_is_of_one_subject(judged: Study) -> None:
     label = Label.objects.order_by("pk")[0]
     assert label.context
-    with pytest.raises(IntegrityError, match="label_has_one_subject"), transaction.atomic():
+    with pytest.raises(IntegrityError, match="label_has_one_subject"), transaction.atomic(), rewriting():
         Label.objects.filter(pk=label.pk).update(context=None)
     with pytest.raises(IntegrityError, match="label_of_context_once_per_rater"), transaction.atomic():
         Label.objects.bulk_create([Label(**{**_fields(label), "id": None})])

@@ -17,6 +17,7 @@ from evaluation.texts.uninformative_contexts import Contexts
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy, MakeVersion
 from tests.desks import begin
 from tests.planted import talked
+from tests.rewriting import rewriting
 from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
@@ -156,7 +157,8 @@ def test_a_request_for_too_many_pairs_is_refused_with_the_numbers(
 ) -> None:
     study, version = make_pairs(), make_contexts(12)
     runs = [make_run(version, name) for name in ("ELIZA", "GenericBot")]
-    Response.objects.filter(context__key="c3").update(text="Hello.")
+    with rewriting():
+        Response.objects.filter(context__key="c3").update(text="Hello.")
 
     with pytest.raises(ValidationError, match=r"need 20 contexts .* ELIZA and GenericBot: 11 \(1 left out"):
         pairs.add(study, PairSource.of_runs(runs, each=20))

@@ -13,6 +13,7 @@ from tests.asking import SCALES, judge_all, judging_both
 from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
 from tests.desks import begin, judge
 from tests.planted import talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue
 from turnwise.judging.items import subjects
@@ -111,7 +112,8 @@ def test_a_further_label_makes_the_comparison_outdated_until_the_next_one(
     assert known
     assert not known.is_outdated
 
-    Label.objects.filter(turn__dialogue=read, party="reader").first().delete()
+    with rewriting():
+        Label.objects.filter(turn__dialogue=read, party="reader").first().delete()
     browser, address = sign_in(rex), f"/studies/{study.pk}/readers/"
     assert "Compare again" in browser.get(address).content.decode()
     assert reader_comparison.request_comparison(study.work_asks[0], now=now)

@@ -11,6 +11,7 @@ from django.utils import timezone
 from evaluation.questions import Answer
 from tests.conftest import MakeQueue, MakeStudy, pseudonym_of, start_dialogue, worker_of
 from tests.planted import SignIn, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation, Worker
 from turnwise.crowd.places.ending import exclude
@@ -81,7 +82,8 @@ def test_by_a_score_those_without_it_are_left_out_and_counted(
     oldest = talked(pair_of_bots, [(True, True)])
     start_dialogue(pair_of_bots)
     by_readers = talked(pair_of_bots, [(True, True)])
-    Label.objects.filter(turn__dialogue=by_readers).delete()
+    with rewriting():
+        Label.objects.filter(turn__dialogue=by_readers).delete()
     judged_by_readers(by_readers, make_queue(1), {"sensible": True, "specific": True})
     start_dialogue(pair_of_bots)
     start_dialogue(pair_of_bots)

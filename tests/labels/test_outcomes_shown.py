@@ -14,6 +14,7 @@ from tests.conftest import MakeQueue, MakeStudy, MakeVersion
 from tests.desks import begin
 from tests.outcome_bot import OutcomeBot, register_outcome_bot
 from tests.planted import SignIn, computed, figures, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.crowd.entry.sessions import COOKIE, signed
@@ -41,16 +42,17 @@ THINKING = "<b>I</b> had better decline."
 def refused(make_study: MakeStudy) -> Dialogue:
     """A finished conversation whose first reply was refused without a text."""
     dialogue = talked(make_study(min_turns=4, max_turns=8), [(False, False), (True, True)])
-    Turn.objects.filter(dialogue=dialogue, position=2).update(
-        text="",
-        generation={
-            "outcome": "refused",
-            "reasoning": THINKING,
-            "usage": {"prompt": 1200, "completion": 34, "reasoning": 30},
-            "model": "model-2026-11",
-            "first_seconds": 0.4,
-        },
-    )
+    with rewriting():
+        Turn.objects.filter(dialogue=dialogue, position=2).update(
+            text="",
+            generation={
+                "outcome": "refused",
+                "reasoning": THINKING,
+                "usage": {"prompt": 1200, "completion": 34, "reasoning": 30},
+                "model": "model-2026-11",
+                "first_seconds": 0.4,
+            },
+        )
     return dialogue
 
 

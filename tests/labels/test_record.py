@@ -11,6 +11,7 @@ from chatbots.replies import Response
 from evaluation.questions import question_set
 from tests.conftest import MakeStudy, start_dialogue, worker_of
 from tests.planted import bot_of
+from tests.rewriting import rewriting
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
 from turnwise.bots.services import version_of
@@ -118,7 +119,7 @@ async def test_the_database_holds_a_label_to_an_ask_of_its_study(
             label.ask = None
         else:
             label.party = Party.OUTSIDE
-        with transaction.atomic():
+        with transaction.atomic(), rewriting():
             label.save()
 
     with pytest.raises(IntegrityError, match="label_answers_an_ask"):

@@ -24,8 +24,8 @@ from turnwise.dialogues.seat_context import SeatContext
 from turnwise.dialogues.services import close_exchange, open_exchange
 from turnwise.labels.models import Label
 from turnwise.labels.services import record
-from turnwise.live import batches
 from turnwise.live.frames import RefusedError
+from turnwise.live.sockets import batches
 from turnwise.studies.asks import Moment
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from turnwise.live import layer as layers
-from turnwise.live.layer import Message, RedisPubSubLayer
+from turnwise.live.sockets import layer as layers
+from turnwise.live.sockets.layer import Message, RedisPubSubLayer
 from turnwise.project.supervision.embedded import Redis
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from channels.exceptions import StopConsumer
 
-from turnwise.live.message_loop import dispatch_messages
+from turnwise.live.sockets.message_loop import dispatch_messages
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

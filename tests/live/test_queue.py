@@ -50,7 +50,8 @@ class Hanging:
             time.sleep(0.1)
 
     def jobs(self) -> int:
-        return int(self.redis.llen("celery"))  # type: ignore[arg-type]  # not awaited
+        waiting = [self.redis.llen(queue) for queue in settings.JOB_QUEUES]
+        return sum(map(int, waiting))  # type: ignore[arg-type]  # not awaited
 
 
 def _answers() -> bool:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from tests.conftest import MakeQueue, MakeStudy, enter, start_dialogue
 from tests.planted import SignIn, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.bots.models import BotCopy
 from turnwise.charts.templatetags.figures import seconds
@@ -148,9 +149,10 @@ def test_how_much_those_had_written_who_stopped(
 def test_the_bots_with_their_times_and_faults(short: Study) -> None:
     dialogue = talked(short, [(True, True)] * 3, latencies=[1000, 3000, 8000])
     for position in range(1, 7):  # each message 4 s after the reply before it, each reply at once
-        Turn.objects.filter(dialogue=dialogue, position=position).update(
-            created_at=NOW + timedelta(seconds=4 * ((position + 1) // 2))
-        )
+        with rewriting():
+            Turn.objects.filter(dialogue=dialogue, position=position).update(
+                created_at=NOW + timedelta(seconds=4 * ((position + 1) // 2))
+            )
     Fault.objects.create(dialogue=dialogue, position=2, kind="Slow", at=ago(hours=1))
     Fault.objects.create(dialogue=dialogue, position=4, kind="Slow", at=ago(days=3))
 

@@ -15,6 +15,7 @@ from chatbots.base import Context
 from chatbots.errors import BotFailedError
 from tests.conftest import OpenTab, enter, start_dialogue
 from tests.operating.conftest import MakeWizard, OpenPage, wizard
+from tests.rewriting import rewrite
 from turnwise.accounts.models import User
 from turnwise.audits.services import start
 from turnwise.bots import operators
@@ -187,7 +188,7 @@ async def test_without_an_operator_the_worker_is_informed_and_paid_or_another_op
     await page.disconnect()
     long_ago = timezone.now() - operators.GONE
     await OperatorPresence.objects.aupdate(seen_at=long_ago)
-    await Turn.objects.aupdate(created_at=long_ago)
+    await rewrite(Turn.objects, created_at=long_ago)
     for dialogue, tab in zip((mine, other), tabs, strict=True):
         operator_replies.wake(dialogue.pk)
         assert (await tab.receive("bot_failed"))["fault"]["may_give_up"]
@@ -222,7 +223,7 @@ async def test_a_slow_operator_does_not_block_a_worker_for_ever(
 
     await worker.send(type="give_up")
     assert (await worker.receive("refused"))["reason"] == "may_not_give_up"
-    await Turn.objects.aupdate(created_at=timezone.now() - timedelta(seconds=61))
+    await rewrite(Turn.objects, created_at=timezone.now() - timedelta(seconds=61))
     operator_replies.wake(dialogue.pk)
     assert (await worker.receive("bot_failed"))["fault"]["may_give_up"]
     await worker.send(type="retry")  # asked for once more, it is waited for as long again

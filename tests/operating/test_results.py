@@ -41,7 +41,7 @@ async def talk(study: Study, page: OperatorTab, open_tab: OpenTab) -> Dialogue:
 def read_only(study: Study, dialogue: Dialogue, sign_in: SignIn) -> str:
     """The transcript as somebody sees it who may only read the study."""
     reader = User.objects.create_user("rita")
-    Share.objects.create(study=study, person=reader, may_change=False)
+    Share.objects.create(study=study, person=reader, role="reader")
     return sign_in(reader).get(f"/dialogues/{dialogue.public_id}/").text
 
 

@@ -19,7 +19,7 @@ from turnwise.crowd.models import StudyPanel
 from turnwise.privacy.ethics.blocks import Block, Kind, blocks_of_page
 from turnwise.privacy.ethics.document import EthicsDocument, ethics_document
 from turnwise.studies.models import ConsentVersion, Study, StudyBot
-from turnwise.studies.services import share
+from turnwise.studies.sharing.services import share_with_person
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -87,7 +87,7 @@ def test_services_that_read_conversations_are_named_to_those_who_may_know(
     settings = {"base_url": "https://models.example.org/v1", "model": "m", "api_key": "secret-key"}
     bot = register_bot(name="ours", title="Ours", adapter="openai-chat", configuration=settings, owner=ada)
     StudyBot.objects.create(study=designed, bot=bot, target=1)
-    share(designed, ada.username, may_change=True)
+    share_with_person(designed, ada.username, "editor", may_pay=True)
 
     of_ada, of_rex = (facts(ethics_document(designed, each), "Data flow") for each in (ada, rex))
 

@@ -13,6 +13,7 @@ from evaluation.texts.personal_data import Kind
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import judge
 from tests.planted import SignIn, computed, talked
+from tests.studies.test_rest import called, fields_of
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Redaction
 from turnwise.crowd.redaction import last_review, redact, undo
@@ -135,3 +136,30 @@ def test_invalid_redactions_are_refused_with_an_explanation(study: Study, rex: U
     undo(Redaction.objects.get().pk, by=rex)
     undo(Redaction.objects.get().pk, by=rex)
     assert redact(study, [(Kind.NAME, "Ann")], by=rex) == 1
+
+
+def test_the_api_finds_redacts_reviews_and_undoes(study: Study, rex: User, mallory: User) -> None:
+    path = f"/studies/{study.code}"
+
+    found = called(rex, "GET", f"{path}/personal-data").json()
+    named = {"text": "Wanda", "kind": "name"}
+    sent = {"texts": [named, {"text": "Gdynia"}], "seen": found["version"]}
+    short = called(rex, "POST", f"{path}/redactions", {"texts": [{"text": "  x  "}]})
+    made = called(rex, "POST", f"{path}/redactions", sent)
+    again = called(rex, "POST", f"{path}/redactions", {"texts": [named]}).json()
+    listed = called(rex, "GET", f"{path}/redactions").json()["items"]
+    turns = str(called(rex, "GET", f"{path}/turns").json())
+    undone = called(rex, "POST", f"{path}/redactions/{listed[0]['id']}/undo").json()
+
+    assert [(each["kind"], each["text"], each["times"]) for each in found["found"]] == [
+        ("email", "wanda@example.org", 2), ("name", "Wanda", 2),
+    ]  # fmt: skip
+    assert (found["texts"], found["after"], found["reviewed"]) == (3, None, "never")
+    assert fields_of(short) == {"texts"}
+    assert (made.status_code, made.json()) == (201, {"redacted": 2, "reviewed": ""})
+    assert (again["redacted"], [each["kind"] for each in listed]) == (0, ["name", "other"])
+    assert "My name is [name], write to" in turns
+    assert SAID not in turns
+    assert undone["undone_at"]
+    assert SAID in str(called(rex, "GET", f"{path}/turns").json())
+    assert called(mallory, "GET", f"{path}/redactions").status_code == 404

@@ -1,4 +1,5 @@
 import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -42,7 +43,7 @@ class Serving:
         return Path(self.output.name).read_text()
 
     def wait_until_said(self, pattern: str) -> re.Match[str]:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             found = re.search(pattern, self.said())
             if found:
@@ -169,8 +170,10 @@ def prepared_var(request: pytest.FixtureRequest, new_folder: Callable[[], Path])
     kept = cache.mkdir("prepared") / fingerprint()[:16]
 
     def make(folder: Path) -> Path:
-        if not kept.exists():
-            _prepare(new_folder() / "var", kept)
+        with (kept.parent / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # other processes of the tests want it, too
+            if not kept.exists():
+                _prepare(new_folder() / "var", kept)
         subprocess.run(["cp", "-a", kept, folder / "var"], check=True)
         return folder / "var"
 
@@ -183,12 +186,11 @@ def _prepare(var: Path, kept: Path) -> None:
     serving.children()  # all of them have begun
     assert serving.end(signal.SIGTERM) == 0
     for other in kept.parent.iterdir():
-        if not other.name.startswith(kept.name):  # of other code
+        if other.is_dir():  # of other code
             shutil.rmtree(other, ignore_errors=True)
-    fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
+    fresh = kept.with_name(f"{kept.name}.new")
     subprocess.run(["cp", "-a", var, fresh], check=True)
-    with contextlib.suppress(OSError):  # another process of the tests was faster
-        fresh.rename(kept)
+    fresh.rename(kept)
 
 
 @pytest.fixture

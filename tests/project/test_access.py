@@ -1,5 +1,6 @@
 """Every address of the URL configuration, as everyone who may come there: a page without a rule fails."""
 
+import functools
 import inspect
 import json
 from collections.abc import Iterator, Sequence
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from io import BytesIO
 from typing import Any
+from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -15,7 +17,7 @@ from channels.routing import URLRouter
 from django.core.cache import cache
 from django.db import transaction
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from tests.arenas import come, make_arena
@@ -31,6 +33,7 @@ from tests.conftest import (
     start_dialogue,
 )
 from tests.knowledge.bases import make_base
+from tests.project.study_roles import TO_SEE, TO_SEND
 from tests.questions.conftest import TONE
 from turnwise.accounts import colleagues, credentials
 from turnwise.accounts.audit_actions import AUDIT_ACTIONS
@@ -41,24 +44,31 @@ from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
 from turnwise.crowd.entry.sessions import COOKIE, signed
-from turnwise.crowd.models import PanelAct, Participation, StudyPanel, Waiting
+from turnwise.crowd.models import PanelAct, Participation, Redaction, StudyPanel, Waiting
 from turnwise.crowd.places.assignment import admit, assign
 from turnwise.dialogues.models import Picture, Turn
 from turnwise.dialogues.pictures import address_for
 from turnwise.experts import invitations
+from turnwise.groups.models import Membership
+from turnwise.groups.services import create_group
+from turnwise.groups.services import invite as invite_to_group
 from turnwise.judges import services as judges
-from turnwise.judging.models import Item
+from turnwise.judging.models import Anchor, AnchorPack, Item
 from turnwise.judging.queue import services as judging
 from turnwise.labels.models import Label
 from turnwise.languages.services import add_language
+from turnwise.project.api import api
+from turnwise.project.rest.description import operation_at, operations, path_of
 from turnwise.project.sockets import websocket_urlpatterns
+from turnwise.publications.models import Publication
 from turnwise.quality.decisions import decide
-from turnwise.quality.models import MessageTemplate, Qualification
+from turnwise.quality.models import Check, MessageTemplate, Qualification
 from turnwise.questions.services import create_set
 from turnwise.responses.models import Sweep
 from turnwise.studies.asks import UNDER_EACH_REPLY, About, AskSpec, Moment
-from turnwise.studies.models import Study
-from turnwise.studies.services import share
+from turnwise.studies.models import Share, Study
+from turnwise.studies.sharing.permissions import Permission, granted_by
+from turnwise.studies.sharing.services import share_with_person
 from turnwise.tasks.two_people.models import TwoPeoplePlan
 from turnwise.tasks.writing import services as writing
 from turnwise.transcripts import importing, relaying
@@ -70,10 +80,19 @@ PUBLIC, SIGNED_IN, OWNER, TOKEN, ADMIN = "public", "signed in", "owner", "token"
 OF_QUEUES = (
     "items", "add_items", "remove_items", "one_item", "declare_gold", "undeclare_gold", "judging_plan",
     "change_judging_plan", "battery", "change_battery", "delete_battery", "judges", "start_judge",
-    "one_judge", "cancel_judge", "continue_judge",
+    "one_judge", "cancel_judge", "continue_judge", "set_judge_budget", "judge_checks", "watch_judge",
+    "remove_judge", "form_judge_panel", "draws_of_items", "draw_items", "undo_item_draw",
+    "anchors_in_queue", "add_anchors", "delete_anchors", "make_anchor_pack",
+    "invited_experts", "invite_expert", "change_expert", "replace_expert_link",
+    "revoke_expert", "erase_expert", "adjudication", "declare_adjudication",
+    "disputed_items", "disputed_item", "decide_about_item", "undo_item_decision", "gold_of_decisions",
 )  # fmt: skip
 TOKENS_ALONE = ("rex's token", "mallory's token")
 WAYS_TO_CALL = ("get", "post", "put", "patch", "delete")
+READ_BY_ALL = (
+    "api-1:language_texts",
+    "api-1:save_language_texts",
+)  # as its page: everybody who signs in may read translations
 STRANGERS = ("mallory", "mallory's token")
 
 # Who may come to a page: by namespace, or where its pages differ by name. "owner" is whose study, set, run or
@@ -120,11 +139,18 @@ RULES = {
     "socialaccount_login_error": PUBLIC,
     "openid_connect_login": PUBLIC,
     "openid_connect_callback": PUBLIC,
+    "saml_login": PUBLIC,
+    "saml_acs": PUBLIC,
+    "saml_finish_acs": PUBLIC,
+    "saml_metadata": PUBLIC,
     "accounts:people": ADMIN,
     "accounts:invite": ADMIN,
     "accounts:take_back_invitation": ADMIN,
     "accounts:change_person": ADMIN,
     "accounts:audit_log": ADMIN,
+    "groups": OWNER,  # or a member: tests/groups
+    "groups:groups": SIGNED_IN,
+    "groups:join": SIGNED_IN,  # by a personal link
     "api_elsewhere": PUBLIC,  # says that there is nothing
     "api-1:openapi-json": PUBLIC,
     "api-1:api-root": PUBLIC,
@@ -161,6 +187,7 @@ RULES = {
     "questions:share": OWNER,
     "studies:new": SIGNED_IN,
     "studies:outlook": SIGNED_IN,
+    "studies:hand_over": ADMIN,
     "front_door": PUBLIC,
     "studies": OWNER,
     "trash": SIGNED_IN,
@@ -217,6 +244,7 @@ RULES = {
     "experts:enter": PUBLIC,  # by a personal link
     "judges": OWNER,
     "judging": OWNER,
+    "judging:packs": SIGNED_IN,
     "judging:bot": SIGNED_IN,  # shows what is in one's own studies
     "privacy": OWNER,
     "privacy:find": SIGNED_IN,  # finds people of one's own studies alone
@@ -252,6 +280,10 @@ RULES = {
     "comparisons:stop_sweep": OWNER,
     "comparisons:continue_sweep": OWNER,
     "comparisons:judge_sweep": OWNER,
+    "publications": PUBLIC,  # what an owner has published: tests/publications
+    "publications:publish": OWNER,  # whoever may share the study
+    "publications:change_listing": OWNER,
+    "publications:revoke": OWNER,
     "rehearsals": OWNER,
     "self_play": OWNER,
 }
@@ -260,6 +292,8 @@ RULES = {
 # that is finished, a text that was redacted, a picture of a preview.
 ABSENT = {
     "privacy:undo",
+    "studies:accept_transfer",  # only by the person to whom it is offered: tests/studies/test_transfers.py
+    "studies:decline_transfer",
     "conversation:preview_picture",
     "acceptance:decide",
     "self_play:stamp",
@@ -373,6 +407,15 @@ def things(
     )  # fmt: skip
     audit = start(bot, by=rex)
     judge_run = judges.start(queue.asks.get(number=0), bot, draws=1, by=rex)
+    pack = AnchorPack.objects.create(
+        owner=rex, title="His", number=1, question_set="ssa", common_variance={}, made_at=timezone.now()
+    )
+    known_value = {"ssa": {"value": 0.5, "error": 0.1, "raters": 2}}
+    old = make_run(version, "Old").responses.first()
+    anchor = Anchor.objects.create(pack=pack, number=1, response=old, known=known_value, language="en")
+    Item.objects.create(
+        study=queue, ask=item.ask, response=old, anchor=anchor, language="en", key=UUID(int=7)
+    )
     expert, secret = invitations.invite(queue, "Judy", is_adjudicator=True)
     sweep = Sweep.objects.create(bot=bot, context_version=version, owner=rex, seed=1)
     asked = create_set(TONE, owner=rex)
@@ -390,17 +433,36 @@ def things(
         rex, address="https://lab.example.org/", events=["study.filled"], study=None, site="http://testserver"
     )
     delivery = webhooks.send_test(webhook)
+    Publication.objects.create(study=study, slug="of-rex")
+    group = create_group("Lab of Rex", by=rex)
+    invitation, group_secret = invite_to_group(group, "Nina", is_admin=False, by=rex)
+    guest = User.objects.create_user("guest")
+    Membership.objects.create(group=group, person=guest)
+    shared = share_with_person(study, "guest", "reader")
     return {
         "": of_study | {"code": study.code, "ending": "csv"},
         "accounts": {"pk": ApiToken.objects.get(title="His").pk},
         "accounts:change_person": {"pk": rex.pk},
+        "groups": {
+            "pk": group.pk,
+            "invitation": invitation.pk,
+            "person": guest.pk,
+            "secret": group_secret,
+        },
+        "studies:change_share": {"share": shared.pk},
+        "studies:hand_over": {"person": rex.pk},
         "accounts:join": {"secret": colleagues.invite("Nina", is_admin=False, by=ada)},
         "account_confirm_email": {"key": "none"},
         "account_reset_password_from_key": {"uidb36": "1", "key": "none"},
         "openid_connect_login": {"provider_id": "sso"},
         "openid_connect_callback": {"provider_id": "sso"},
+        "saml_login": {"organization_slug": "sso"},
+        "saml_acs": {"organization_slug": "sso"},
+        "saml_finish_acs": {"organization_slug": "sso"},
+        "saml_metadata": {"organization_slug": "sso"},
         "manual:picture": {"name": "chat.png"},
         "manual": {"name": "pairs"},
+        "front_door:example": {"key": "talk"},
         "bots:new": {"adapter": "scripted"},
         "operating": {"name": wizard.name},
         "questions": {"key": asked.key, "name": asked.own_set.name},
@@ -419,7 +481,24 @@ def things(
             "run": run.pk,
             "item": item.key,
             "judge": judge_run.pk,
+            "pack": pack.pk,
             "decision": kept.pk,
+            "act": act.pk,
+            "upload": draft.pk,
+            "expert": expert.pk,
+            "base": known.base_id,
+            "language": language.pk,
+            "dialogue": UUID(int=1),
+            "qualification": qualification.pk,
+            "group": group.pk,
+            "invitation": invitation.pk,
+            "check": Check.objects.create(
+                study=study, question_set="ssa", question="sensible", right=True
+            ).pk,
+            "message": MessageTemplate.objects.create(owner=rex, title="His", text="His").pk,
+            "redacted": Redaction.objects.create(
+                study=study, text="Rex", kind="NAME", at=timezone.now(), by=rex
+            ).pk,
         },
         **{f"api-1:{call}": {"code": queue.code} for call in OF_QUEUES},
         "audits": {"pk": audit.pk, "name": bot.name},
@@ -448,8 +527,8 @@ def things(
         "transcripts:relay_finish": {"pk": relay.pk},
         "transcripts:relay_discard": {"pk": relay.pk},
         "experts": {"pk": queue.pk, "key": item.key, "expert": expert.pk, "secret": secret},
-        "judges": {"pk": queue.pk, "run_id": judge_run.pk, "ending": "csv"},
-        "judging": {"pk": queue.pk, "key": item.key, "name": bot.name},
+        "judges": {"pk": queue.pk, "run_id": judge_run.pk, "ending": "csv", "token": "none", "number": 0},
+        "judging": {"pk": queue.pk, "key": item.key, "name": bot.name, "pack": pack.pk},
         "judging_task:both_groups": {"pk": queue.pk, "other": second_group},
         "judging_task:both_groups_csv": {"pk": queue.pk, "other": second_group},
         "dialogues": {"pk": picture.pk, "token": address_for(picture.pk, taking_part.pk).split("/")[-2]},
@@ -471,6 +550,7 @@ def things(
         "comparisons": {"name": bot.name, "pk": 0, "chart": "course", "ending": "svg"},
         "questionnaires:preview": {"pk": asking.pk, "moment": "before"},
         "studies:plan_file": {"kind": "json"},
+        "publications": {"slug": "of-rex", "number": 1},
         "rehearsals": {"pk": rehearsal.pk},
         "rehearsals:rehearsal": {"pk": study.pk},
         "crowd:prolific_settle": {"act": act.pk},
@@ -528,7 +608,7 @@ def leads_to_sign_in(answer: tuple[int, str]) -> bool:
     return answer[0] == 302 and answer[1].startswith("/sign-in/")
 
 
-@pytest.mark.timeout(600)  # a thousand requests, some of which start a process
+@pytest.mark.timeout(1500)  # thousands of requests, some of which start a process
 @pytest.mark.django_db
 def test_every_page_keeps_its_rule(
     things: dict[str, dict[str, Any]], rex: User, mallory: User, ada: User
@@ -555,8 +635,7 @@ def test_every_page_keeps_its_rule(
         path = address(page, things)
         place = path, page.rule == TOKEN  # the operations of an API address are pages of their own
         if place not in answered:
-            methods = WAYS_TO_CALL if page.rule == TOKEN else ("get", "post")
-            answered[place] = answers_by_role(clients, kept, path, methods)
+            answered[place] = answers_by_role(clients, kept, path, methods_at(page, path))
         seen = answered[place]
         broken += [f"{page.name} {who}: {said}" for who, said in _breaches(page, seen)]
     resident_bots.close()
@@ -564,24 +643,106 @@ def test_every_page_keeps_its_rule(
     assert not broken, "\n".join(broken)
 
 
-@pytest.mark.django_db
-def test_who_may_read_a_study_sends_none_of_its_forms(
-    things: dict[str, dict[str, Any]], mallory: User
-) -> None:
-    for study in Study.objects.filter(rehearsal_of=None):
-        share(study, "mallory", may_change=False)
-    client = Client(raise_request_exception=False)
-    client.force_login(mallory)
-    kept = cookies_of(client)
+# Without a reader who gets no bundle: a reviewer gets none, either.
+ROLES: dict[str, dict[str, Any]] = {
+    "reader with the bundle": {"role": "reader", "may_bundle": True},
+    "reviewer": {"role": "reviewer"},
+    "editor": {"role": "editor"},
+    "editor with payments": {"role": "editor", "may_pay": True},
+}
+# Of studies, though their addresses name something else.
+WITHIN_STUDIES = ("labels", "dialogues:staff_picture", "transcripts")
 
-    of_studies = [page for page in OURS if page.rule == OWNER and "studies/" in str(page.pattern.pattern)]
-    done = {
-        page.name: statuses(client, kept, address(page, things), methods=("post",))["post"][0]
-        for page in of_studies
+
+def is_of_study(page: Page) -> bool:
+    """True if the page or call is about one study."""
+    pattern = page.pattern.pattern.regex.pattern
+    within = r"^studies/(?P<pk>" in pattern.replace("\\", "") or "studies/(?P<code>" in pattern
+    return page.name.startswith(WITHIN_STUDIES) or within
+
+
+@pytest.mark.timeout(1500)  # a thousand requests
+@pytest.mark.django_db
+def test_every_page_and_call_of_a_study_as_every_role(
+    things: dict[str, dict[str, Any]], rex: User, mallory: User
+) -> None:
+    """Each person is refused what their role lacks, and nothing else that its owner may do."""
+    clients = {}
+    for user in (rex, mallory):
+        clients[user.username] = Client(
+            headers={"Authorization": f"Bearer {credentials.create_token(user, 'walk')}"},
+            raise_request_exception=False,
+        )
+        clients[user.username].force_login(user)
+    kept = {who: cookies_of(client) for who, client in clients.items()}
+    of_study = [page for page in OURS if page.rule in (OWNER, TOKEN) and is_of_study(page)]
+    places = {(address(page, things), page.rule): page for page in of_study}
+    of_owner = {
+        place: _answered(clients["rex"], kept["rex"], place[0], methods_at(page, place[0]))
+        for place, page in places.items()
     }
 
-    assert len(done) > 50
-    assert {name: status for name, status in done.items() if status not in (403, 404, 405)} == {}
+    wrong, told = [], 0
+    for role, given in ROLES.items():
+        Share.objects.all().delete()
+        Share.objects.bulk_create(
+            Share(study=study, person=mallory, **given) for study in Study.objects.filter(rehearsal_of=None)
+        )
+        granted = granted_by(Share.objects.all()[:1])
+        for place, page in places.items():
+            needed = {method: needed_at(page, place[0], method) for method in of_owner[place]}
+            asked = [method for method in needed if role in at_the_boundary(needed[method])]
+            for method, status in statuses(
+                clients["mallory"], kept["mallory"], place[0], methods=asked
+            ).items():
+                may = status[0] not in (403, 404)
+                told += 1
+                if may != (needed[method] in granted):
+                    name = call_at(page, place[0], method)
+                    wrong.append(f"{name} {method} {role}: {status[0]}, needs {needed[method].value}")
+    resident_bots.close()
+
+    assert told > 400
+    assert not wrong, "\n".join(wrong)
+
+
+def needed_at(page: Page, path: str, method: str) -> Permission:
+    """Permission that the page, or the call behind the method of an API address, needs."""
+    return (TO_SEE if method == "get" else TO_SEND).get(call_at(page, path, method), Permission.CHANGE)
+
+
+@functools.cache
+def at_the_boundary(needed: Permission) -> Sequence[str]:
+    """The least role with a permission and the greatest without it; what others may follows."""
+    have = [role for role, given in ROLES.items() if needed in granted_by([Share(**given)])]
+    lack = [role for role in ROLES if role not in have]
+    return (*have[:1], *lack[-1:])
+
+
+def methods_at(page: Page, path: str) -> Sequence[str]:
+    """Methods to ask at an address: those that the API describes, or both of a page's."""
+    if page.rule != TOKEN:
+        return ("get", "post")
+    route = path_of(resolve(path).route)
+    return [way for way in WAYS_TO_CALL if (route, way.upper()) in operations(api)] or WAYS_TO_CALL
+
+
+def _answered(client: Client, cookies: str, path: str, methods: Sequence[str]) -> list[str]:
+    """Methods at this address by whose answer the owner is told from a stranger.
+
+    A call without a body, or with none that is JSON, is refused before anybody asks who sends it.
+    """
+    silent = {403, 404, 405} | ({400, 422} if path.startswith("/api/") else set())
+    found = statuses(client, cookies, path, methods=methods)
+    return [method for method, (status, _where) in found.items() if status not in silent]
+
+
+def call_at(page: Page, path: str, method: str) -> str:
+    """Name of the page, or of the call behind the method of an API address."""
+    if page.rule != TOKEN:
+        return page.name
+    operation = operation_at(api, resolve(path).route, method.upper())
+    return f"api-1:{operation.view_func.__name__}"
 
 
 def _breaches(page: Page, seen: dict[str, dict[str, tuple[int, str]]]) -> Iterator[tuple[str, str]]:
@@ -609,7 +770,7 @@ def _wrong_with_token(page: Page, who: str, answer: tuple[int, str]) -> str:
     if page.rule == TOKEN:
         if who in TOKENS_ALONE and (leads_to_sign_in(answer) or answer[0] == 401):
             return "though a token is all that the API asks for"
-        names_what_is_rex_s = bool(page.pattern.pattern.regex.groupindex)
+        names_what_is_rex_s = bool(page.pattern.pattern.regex.groupindex) and page.name not in READ_BY_ALL
         return (
             "though it is another's" if who in STRANGERS and names_what_is_rex_s and answer[0] < 400 else ""
         )

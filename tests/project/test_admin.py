@@ -35,8 +35,11 @@ MAY_BE_CHANGED: dict[str, tuple[set[str], str]] = {
         {"description", "licence", "name", "open_to_all", "owner", "shared_with", "title"},
         "what is said of it and who may use it; its versions never change",
     ),
-    "studies.share": ({"may_change", "person", "study"}, "who works on a study whose owner has left"),
-    "studies.study": (set(), "its words and its owner; its protocol only as a draft"),
+    "studies.share": (
+        {"group", "may_bundle", "may_pay", "person", "role", "study"},
+        "who works on a study whose owner has left",
+    ),
+    "studies.study": (set(), "its words; its protocol only as a draft, its owner by a transfer"),
     "studies.studybot": ({"bot", "facets", "study", "target"}, "how many are wanted; the bot stays"),
     "tasks.twopeopleplan": (set(), "a draft, before anybody has taken part"),
     "tasks.writingplan": (set(), "a draft, before anybody has taken part"),
@@ -46,6 +49,7 @@ MAY_BE_DELETED = {
     "accounts.apitoken": "a token that is no longer to open anything",
     "accounts.user": "somebody who signs in; what they made protects them",
     "auth.group": "as Django has it; Turnwise uses none",
+    "groups.membership": "it goes with an account that is deleted",
     "crowd.worker": "a person who asks for it, with all that is theirs, by the same service as elsewhere",
     "studies.share": "somebody works on a study no longer",
 }

@@ -1,7 +1,10 @@
 """`turnwise.client` against a real server with all its processes, and against one that fails."""
 
+import asyncio
 import json
 import os
+import re
+import runpy
 import subprocess
 import sys
 import threading
@@ -12,10 +15,35 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import nbformat
 import pyarrow.parquet
 import pytest
+from nbclient import NotebookClient
 
-from turnwise.client import ApiError, Client, Dialogue, Label, Participant, Study, Turn
+from turnwise.client import (
+    AnchorPack,
+    ApiError,
+    AsyncClient,
+    AsyncContextSet,
+    AsyncRun,
+    AsyncStudy,
+    Client,
+    Context,
+    Decision,
+    Dialogue,
+    Dispute,
+    Flag,
+    Item,
+    JobFailedError,
+    Label,
+    Participant,
+    Redaction,
+    Response,
+    SavedMessages,
+    SentPicture,
+    Study,
+    Turn,
+)
 from turnwise.client.command import main as call_from_shell
 from turnwise.project.api import api
 
@@ -80,6 +108,166 @@ def test_a_study_runs_from_a_draft_to_a_recomputed_bundle(
     stored = json.loads(zipfile.ZipFile(bundle).read("report.json"))
     assert report.keys() <= stored.keys()
     assert {key: stored[key] for key in report} == report
+
+
+async def consent(entry: str) -> None:
+    """Agree to take part, as a worker's browser does."""
+    async with httpx.AsyncClient(follow_redirects=True) as browser:
+        page = await browser.get(entry)
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
+        assert token
+        sent = {"agree": "yes", "consent": "1", "csrfmiddlewaretoken": token[1]}
+        (await browser.post(f"{entry}consent/", data=sent)).raise_for_status()
+
+
+CONTEXTS = ["Hi! How are you?", "Do you like the sea?", "I lost my job today.", "What is your cat called?"]
+
+
+@pytest.mark.timeout(600)
+async def test_a_judging_study_is_made_without_blocking_the_event_loop(
+    installation: tuple[str, str, str], tmp_path: Path
+) -> None:
+    address, token, _ = installation
+    file = tmp_path / "contexts.jsonl"
+    file.write_text("\n".join(json.dumps({"id": str(n), "turns": [text]}) for n, text in enumerate(CONTEXTS)))
+    async with AsyncClient(address, token) as client:
+        contexts = await AsyncContextSet.load(
+            client, file, name="small", title="Small", licence="CC0", description="Four."
+        )
+        drawn = await contexts.draw(2, seed=3)
+        eliza, generic = await asyncio.gather(contexts.run("eliza", seed=1), contexts.run("generic", seed=1))
+        await asyncio.gather(eliza.wait(timeout=300), generic.wait(timeout=300))
+        responses = [row async for row in eliza.responses()]
+        study = await AsyncStudy.create(
+            client, "Static", preset="meena-static", consent_text="You judge replies of machines."
+        )
+        added = await study.queue.add_responses([eliza.id, generic.id])
+        again = await study.queue.add_responses([eliza.id, generic.id])
+        plan = await study.queue.change_plan(raters_per_item=2, batch_size=4)
+        items = await study.queue.items().to_list()
+        gold = await study.queue.declare_gold(items[0]["key"], {"sensible": [True], "specific": [False]})
+        removed = await study.queue.remove([items[1]["key"]])
+        limits = await study.quality.change_limits(gold_least=0.5)
+        copy = (await study.rehearse(4)).study
+        bundle = await copy.bundle(tmp_path / "static.zip")
+        await study.open()
+        await consent(address.rstrip("/") + study.details["entry"])
+        person = (await study.participants().to_list())[0]
+        decision = await study.quality.decide(person["worker"], "exclude", "Answers at random.")
+        undone = await study.quality.undo(decision["id"])
+        decided, flags = await asyncio.gather(
+            study.quality.decisions().to_list(), study.quality.flags().to_list()
+        )
+        systems = await study.queue.systems()
+        with pytest.raises(ApiError) as refused:
+            await study.queue.declare_gold(items[2]["key"], {"funny": [True]})
+
+    assert [row["context"] for row in sorted(responses, key=lambda row: row["context"])] == list("0123")
+    assert len(drawn.details["versions"]) == contexts.version == 1
+    assert (added, again, plan["raters_per_item"], len(items)) == (8, 0, 2, 8)
+    assert gold["gold"] == {"sensible": [True], "specific": [False]}
+    assert (removed, limits["gold_least"]) == (1, 0.5)
+    assert (undone["undone"], decided[-1]["action"], flags) == (True, "exclude", [])
+    assert "report.json" in zipfile.ZipFile(bundle).namelist()
+    assert {each["system"] for each in systems} == {eliza.details["system"], generic.details["system"]}
+    assert (refused.value.status, "funny" in str(refused.value)) == (422, True)
+
+
+LINE = {"said_before": ["Hi!"], "known": {"sensible": {"value": 0.5, "error": 0.1, "raters": 4}}}
+PACK = [
+    {"format": 1, "title": "Wave 1", "question_set": "ssa", "common_variance": {"sensible": 0.01}},
+    *({**LINE, "text": f"Reply {number}"} for number in range(3)),
+]
+
+
+@pytest.mark.timeout(600)
+def test_every_other_method_of_a_study_reaches_its_call(
+    installation: tuple[str, str, str], tmp_path: Path
+) -> None:
+    address, token, _ = installation
+    conversations, pack_file = tmp_path / "old.txt", tmp_path / "pack.jsonl"
+    conversations.write_text("Human: Hi, I am at ann@example.org\nEliza: Hello\n")
+    pack_file.write_text("\n".join(map(json.dumps, PACK)))
+    with Client(address, token) as client:
+        study = Study.create(
+            client, "Calls", preset="meena-interactive", bots={"eliza": 3}, min_turns=2,
+            consent_text="You talk with a machine.", pay_amount="1.00", contact="lab@example.org",
+        )  # fmt: skip
+        panels = study.set_panels(prolific={"codes": {"complete": "C1", "screened_out": "S1"}}, open={})
+        shown = study.panels()
+        imported = study.import_conversations(
+            conversations, systems={"Human": "", "Eliza": "Eliza"}, language="en"
+        )
+        likely = [row["text"] for found in study.texts.find() for row in found["found"]]
+        redacted = study.texts.redact(likely, kind="email")
+        texts = [turn["text"] for turn in study.turns()]
+        undone = study.texts.undo(study.texts.redactions().to_list()[0]["id"])
+        check = study.quality.add_check("ssa", "sensible", True)
+        left = study.quality.remove_check(check["id"])
+        study.open()
+        asyncio.run(consent(address.rstrip("/") + study.details["entry"]))
+        worker = study.participants().to_list()[0]["worker"]
+        ended = study.end(worker, "withdrawn"), study.end(worker, "withdrawn")
+        study.give_bonus([worker], "0.50", "Thank you.")
+        bonuses = client.get(f"/studies/{study.code}/payments")
+        with pytest.raises(ApiError) as nothing_to_publish:
+            study.publications.preview("Calls")
+        with pytest.raises(ApiError) as nothing_to_revoke:
+            study.publications.revoke()
+
+        saved = SavedMessages(client)
+        message = saved.add("Thanks", "Thank you, {worker}.", kind="thanks")
+        kept = saved.all()
+        saved.remove(message["id"])
+        none_left = saved.all()
+
+        judging = Study.create(client, "Judged", preset="meena-static")
+        declared = judging.adjudication.declare(2)
+        pack = AnchorPack.load(client, pack_file)
+        added = judging.queue.add_anchors(pack.id)
+        again = AnchorPack.load(client, pack.save(tmp_path / "saved.jsonl"))
+        taken_out = judging.queue.remove_anchors(pack.id)
+        disputes = judging.adjudication.items().to_list()
+
+    assert panels.keys() == shown.keys() == {"prolific", "open"}
+    assert (imported["conversations"], likely, redacted) == (1, ["ann@example.org"], 1)
+    assert texts == ["Hi, I am at [e-mail]", "Hello"]
+    assert undone["undone_at"]
+    assert (check["right"], left) == (True, [])
+    assert ended == (True, False)
+    assert "0.50" in str(bonuses)
+    assert (nothing_to_publish.value.status, nothing_to_revoke.value.status) == (409, 404)
+    assert ([row["title"] for row in kept], none_left) == (["Thanks"], [])
+    assert (declared["steps"], disputes) == (2, [])
+    assert (added[0]["anchors"], taken_out) == (3, [])
+    assert (again.details["version"], again.details["sha256"]) == (2, pack.details["sha256"])
+
+
+@pytest.mark.timeout(600)
+def test_the_notebook_of_the_manual_draws_a_figure(
+    installation: tuple[str, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, token, _ = installation
+    notebook = nbformat.read(ROOT / "docs" / "study.ipynb", as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.outputs for cell in code] == [[]] * len(code)  # as committed
+    for name, value in (("URL", address), ("TOKEN", token)):
+        monkeypatch.setenv(f"TURNWISE_{name}", value)
+    monkeypatch.setenv("WORKERS", "4")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "platform"))
+
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=500, kernel_name="python3", resources=resources).execute()
+
+    shown = [output.get("data", {}) for cell in code for output in cell.outputs]
+    assert any("image/png" in data for data in shown)
+    assert zipfile.is_zipfile(tmp_path / "study.zip")
+
+
+def test_the_blocking_client_is_written_from_the_other_one() -> None:
+    written = runpy.run_path(str(ROOT / "scripts" / "blocking_client.py"))["modules"]()
+
+    assert [path.name for path, text in written.items() if path.read_text() != text] == []
 
 
 def test_refusals_are_errors_that_name_fields_scope_and_kind(installation: tuple[str, str, str]) -> None:
@@ -168,8 +356,16 @@ def test_the_rows_are_typed_as_the_api_describes_them() -> None:
     for row, schema in (
         (Participant, "ParticipantOut"),
         (Dialogue, "DialogueOut"),
+        (Redaction, "RedactionOut"),
+        (SentPicture, "SentPictureOut"),
+        (Dispute, "DisputeOut"),
         (Turn, "TurnOut"),
         (Label, "LabelOut"),
+        (Item, "ItemOut"),
+        (Flag, "FlagOut"),
+        (Decision, "DecisionOut"),
+        (Context, "ContextOut"),
+        (Response, "ResponseOut"),
     ):
         assert row.__annotations__.keys() == described[schema]["properties"].keys()
 
@@ -273,6 +469,21 @@ def test_a_server_that_never_answers_is_the_network_s_error(failing: Callable[..
         client.get("/bots")
 
     assert len(server.keys) == 5
+
+
+async def test_a_job_that_fails_ends_the_waiting(failing: Callable[..., Failing]) -> None:
+    run = {"id": 7, "state": "queued", "reason": ""}
+    server = failing(
+        (202, {}, run), None, (200, {}, run | {"state": "failed", "reason": "The bot does not answer."})
+    )
+
+    async def wait(_: float) -> None:
+        """Wait no time."""
+
+    async with AsyncClient(server.address, "token", sleep=wait) as client:
+        started = await AsyncRun.start(client, 1, "eliza")
+        with pytest.raises(JobFailedError, match=r"The run failed\. The bot does not answer\."):
+            await started.wait()
 
 
 def test_a_job_that_is_not_done_in_time_is_said(failing: Callable[..., Failing]) -> None:

@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -14,7 +15,8 @@ from django.db import connection, transaction
 
 from tests.planted import talked
 from turnwise.project.database import AnotherVersionError, DumpError, backup, migrate_and_check, restore
-from turnwise.project.supervision.installation import ANOTHER_VERSION
+from turnwise.project.supervision.embedded import PostgreSQL
+from turnwise.project.supervision.installation import ANOTHER_VERSION, sole_use
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -107,6 +109,35 @@ def test_a_backup_goes_into_an_installation_that_was_just_made_and_over_an_old_o
 
     assert done.returncode == 0, done.stderr
     assert contents(fresh) == before
+
+
+def test_a_backup_is_restored_into_an_embedded_installation_that_has_stopped(
+    short: Study,
+    here: str,
+    prepared_var: Callable[[Path], Path],
+    new_folder: Callable[[], Path],
+    tmp_path: Path,
+) -> None:
+    talked(short, [(True, True)])
+    file, var = tmp_path / "turnwise.dump", prepared_var(new_folder())
+    backup(here, file)
+    command = [sys.executable, str(ROOT / "manage.py"), "restore", str(file)]
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    run = partial(subprocess.run, env=environment | {"TURNWISE_VAR": str(var)}, timeout=400)
+
+    with sole_use(var):
+        refused = run(command, capture_output=True, text=True)
+    kept = run(command, capture_output=True, text=True)  # of the demo studies there
+    done = run([*command, "--replace"], capture_output=True, text=True)
+    server = PostgreSQL(var / "postgresql")
+    server.start()
+    found = contents(server.owner_url)
+    server.stop()
+
+    assert (refused.returncode, "already runs" in refused.stderr) == (1, True)
+    assert (kept.returncode, "would be gone" in kept.stderr) == (1, True)
+    assert done.returncode == 0, done.stderr
+    assert found == contents(here)
 
 
 def test_data_of_another_version_are_refused_in_words(

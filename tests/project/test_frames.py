@@ -87,7 +87,11 @@ FRAMES: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "more_time": ({"of": "session"}, ONE_S_OWN),
         "turn": ({"battle": "<battle>", "text": "This is mine.", "key": "<key>"}, "battle_over"),
         "retry": ({"battle": "<battle>"}, ONE_S_OWN),
-        "vote": ({"battle": "<battle>", "ask": 0, "answers": {"better": "first"}}, ONE_S_OWN),
+        "vote": (
+            {"battle": "<battle>", "exchange": 1, "ask": 0, "answers": {"better": "first"}},
+            ONE_S_OWN,
+        ),
+        "anew": ({"battle": "<battle>"}, ONE_S_OWN),
         "give_up": ({"battle": "<battle>"}, ONE_S_OWN),
         "finish": ({}, "unvoted"),
     },

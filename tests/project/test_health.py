@@ -12,6 +12,7 @@ import psycopg2
 import pytest
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
+from django.conf import settings
 from django.core.cache import cache
 from django.db import OperationalError
 from django.db.models.functions import Now
@@ -21,7 +22,7 @@ from pytest_django.fixtures import Settings
 from turnwise.accounts.models import User
 from turnwise.bots.models import BotCopy
 from turnwise.bots.services import register_bot
-from turnwise.project.celery import HEART, beat_heart
+from turnwise.project.celery import beat_heart, heart_key
 from turnwise.project.health import Part, _ask_all, write_probe
 from turnwise.project.supervision.embedded import PostgreSQL, Redis
 
@@ -37,9 +38,15 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_heartbeat() -> Iterator[None]:
-    cache.delete(HEART)
+    hearts = [heart_key(queue) for queue in settings.JOB_QUEUES]
+    cache.delete_many(hearts)
     yield
-    cache.delete(HEART)
+    cache.delete_many(hearts)
+
+
+def beat_all_hearts() -> None:
+    for queue in settings.JOB_QUEUES:
+        beat_heart(queue)
 
 
 def test_healthz_says_ok(client: Client) -> None:
@@ -47,7 +54,7 @@ def test_healthz_says_ok(client: Client) -> None:
 
 
 def test_readyz_is_ready_when_every_part_is(client: Client) -> None:
-    beat_heart()
+    beat_all_hearts()
     answer = client.get("/readyz")
     assert answer.status_code == 200
     body = answer.json()
@@ -72,7 +79,7 @@ def test_readyz_says_how_each_bot_is_in_each_process_but_no_address_and_no_error
     sign_in: SignIn, rex: User
 ) -> None:
     client = sign_in(rex)
-    beat_heart()
+    beat_all_hearts()
     figures = {"queued": 3, "late": 2, "memory_bytes": 5_000_000, "batches": {"8": 4}, "latencies": [1, 0]}
     announced("idle", "ready", computing=0)
     announced("talker", "ready", computing=8, last_error="sk-7 refused", **figures)
@@ -89,7 +96,7 @@ def test_readyz_says_how_each_bot_is_in_each_process_but_no_address_and_no_error
 
 @pytest.mark.django_db(transaction=True)
 def test_readyz_tells_nobody_who_has_not_signed_in_which_bot_answered(client: Client) -> None:
-    beat_heart()
+    beat_all_hearts()
     announced("talker", "ready", computing=1, served=7)
 
     before = client.get("/readyz")
@@ -114,7 +121,7 @@ def test_readyz_tells_nobody_who_has_not_signed_in_which_bot_answered(client: Cl
 def test_readyz_waits_for_the_first_bot_and_not_for_every_one(
     sign_in: SignIn, rex: User, states: dict[str, str], status: int, said: str
 ) -> None:
-    beat_heart()
+    beat_all_hearts()
     for name, state in states.items():
         announced(name, state)
 
@@ -187,11 +194,18 @@ def test_readyz_names_a_worker_that_was_never_heard(client: Client) -> None:
     assert answer.json()["celery_worker"]["state"] == "unseen"
 
 
-def test_readyz_names_a_worker_that_fell_silent(client: Client) -> None:
-    cache.set(HEART, time.time() - 61)
+@pytest.mark.parametrize(
+    ("queue", "seconds", "state"),
+    [("housekeeping", 61, "silent"), ("computing", 61, "ready"), ("computing", 601, "silent")],
+)
+def test_readyz_names_a_worker_that_fell_silent(
+    client: Client, queue: str, seconds: float, state: str
+) -> None:
+    beat_all_hearts()
+    cache.set(heart_key(queue), time.time() - seconds)
     answer = client.get("/readyz")
-    assert answer.status_code == 503
-    assert answer.json()["celery_worker"]["state"] == "silent"
+    assert answer.status_code == (200 if state == "ready" else 503)
+    assert answer.json()["celery_worker"]["state"] == state
 
 
 def test_readyz_names_redis_when_it_is_gone_and_keeps_its_password(
@@ -212,7 +226,10 @@ def other_redis(tmp_path: Path, settings: Settings) -> Iterator[Redis]:
     server = Redis(tmp_path / "redis")
     server.start()
     settings.CHANNEL_LAYERS = {
-        "default": {"BACKEND": "turnwise.live.layer.RedisPubSubLayer", "CONFIG": {"address": server.url}}
+        "default": {
+            "BACKEND": "turnwise.live.sockets.layer.RedisPubSubLayer",
+            "CONFIG": {"address": server.url},
+        }
     }
     yield server
     server.stop()
@@ -225,7 +242,7 @@ async def test_a_process_whose_own_line_to_the_others_is_gone_is_not_ready(
     """Though Redis answers those who ask it."""
     ask = sync_to_async(client.get)
     layer = get_channel_layer()
-    await sync_to_async(beat_heart)()
+    await sync_to_async(beat_all_hearts)()
     assert await layer.is_connected()
     before = await ask("/readyz")
 

@@ -199,7 +199,7 @@ def test_a_running_server_writes_one_line_per_cause_and_interval(
     intervals = 1 + (time.monotonic() - began) // logs.INTERVAL_SECONDS
     causes = Counter(VARYING.sub("#", found["cause"]) for found in LINE.finditer(serving.said()))
     assert "Traceback" not in serving.said()
-    assert any("turnwise.live.layer" in cause for cause in causes)
+    assert any("turnwise.live.sockets.layer" in cause for cause in causes)
     assert max(causes.values()) <= WRITERS * intervals, causes
 
 

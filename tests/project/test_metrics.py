@@ -154,7 +154,7 @@ def test_what_postgresql_and_redis_know_is_read_when_asked(
         bot=bot, valid_from=budgets.today(), currency="USD", prompt=2, cached=1, completion=4
     )
     study.reports.create(results_version=1, requested_at=study.created_at)
-    beat_heart()
+    beat_heart("computing")
 
     families = scraped(client)
 
@@ -168,7 +168,7 @@ def test_what_postgresql_and_redis_know_is_read_when_asked(
     assert found.value("turnwise_cost_of_month", bot="scripty", currency="USD") == pytest.approx(7)
     assert 0 < found.value("turnwise_database_connections") < found.value("turnwise_database_connections_max")
     assert 0 < found.value("turnwise_disk_free_bytes") < found.value("turnwise_disk_bytes")
-    assert found.value("turnwise_job_worker_silent_seconds") < 60
+    assert found.value("turnwise_job_worker_silent_seconds", queue="computing") < 60
     assert set(found.by_label("turnwise_source_up", "source").values()) == {1.0}
     assert found.value("turnwise_ready", part="postgresql") == 1
 
@@ -245,7 +245,7 @@ SUFFIX = re.compile(r"_(bucket|sum|count)$")
 
 
 def test_alert_rules_and_dashboard_name_metrics_that_exist(client: Client) -> None:
-    beat_heart()
+    beat_heart("computing")
     known = {SUFFIX.sub("", name) for name in METRIC.findall(client.get("/metrics").content.decode())}
     rules = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yml").read_text())
     dashboard = json.loads((DEPLOY / "grafana" / "turnwise.json").read_text())

@@ -92,6 +92,7 @@ def test_no_line_ends_between_a_number_and_its_unit(
 
 
 def test_what_is_printed() -> None:
+    assert [figure(269_199_999_999_999_995_805_696.0, 2), figure(-1.0e6)] == ["2.7e23", "−1.0e6"]  # noqa: RUF001
     assert [figure(-0.04), figure(-1.25, 1), signed(2.0), signed(-2.0)] == ["0.0", "−1.2", "+2.0", "−2.0"]  # noqa: RUF001
     assert [p_value(0.0), p_value(0.0009), p_value(0.05), p_value(None)] == [
         "< 0.001", "< 0.001", "0.050", "unknown",

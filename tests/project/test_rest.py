@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
+from ninja import Schema
 from pytest_django.fixtures import Settings
 
 from tests.conftest import MakeStudy
@@ -74,8 +76,17 @@ def test_every_operation_refuses_every_token_that_lacks_its_scope(rex: User) -> 
     }
 
     for (path, method), operation in operations(api).items():
-        address = re.sub("{(pk|sweep|webhook|delivery|context_set|number|run|judge|decision)}", "1", path)
-        address = address.replace("{item}", str(UUID(int=1))).replace("{", "").replace("}", "")
+        address = re.sub(
+            "{(pk|sweep|webhook|delivery|context_set|number|run|judge|decision|group|person|transfer|member|invitation|act|qualification|upload|expert|base|language|pack|check|message|redacted)}",
+            "1",
+            path,
+        )
+        address = (
+            address.replace("{item}", str(UUID(int=1)))
+            .replace("{dialogue}", str(UUID(int=1)))
+            .replace("{", "")
+            .replace("}", "")
+        )
         scope = scope_of(operation, method)
         answer = send(clients[scope.value], method, address.removeprefix("/api"))
         assert is_problem(answer, 403, "no-scope")["scope"] == scope, path
@@ -96,6 +107,17 @@ def test_the_audit_log_names_token_and_operation(rex: User) -> None:
 
     event = Event.objects.get()
     assert (event.name, event.token, event.description) == ("rex", "script", "made a study")
+
+
+def test_no_two_schemas_of_the_description_have_one_name() -> None:
+    """Else the one that comes last describes the answers of both."""
+
+    def below(kind: type) -> set[type]:
+        return {kind}.union(*(below(each) for each in kind.__subclasses__()))
+
+    names = Counter(each.__name__ for each in below(Schema) if each.__module__.startswith("turnwise."))
+
+    assert [name for name, number in names.items() if number > 1] == []
 
 
 def test_the_audit_log_has_words_for_every_operation_that_changes_something() -> None:
@@ -177,6 +199,27 @@ def test_a_wrong_choice_lists_the_choices_once(rex: User, make_study: MakeStudy)
     assert str(analysis).count("without_excluded") == 1
     assert [each["field"] for each in moment["errors"]] == ["0.moment"]
     assert str(moment).count("each_turn") == 1
+
+
+def test_a_body_that_is_too_long_says_how_much_its_call_takes(rex: User) -> None:
+    client = program(rex)
+    contexts = {"name": "long", "title": "Long", "licence": "CC0", "origin": "long.txt", "format": "txt"}
+    lines = "\n".join(f"What is number {n} of those that I told you yesterday?" for n in range(60_000))
+    assert 2_621_440 < len(lines) < 5_000_000
+
+    plain = is_problem(send(client, "POST", "/studies", DRAFT | {"instructions": lines}), 413, "too-long")
+    repeated = send(client, "POST", "/studies", {"title": lines}, **{"Idempotency-Key": "one"})
+    too_large = is_problem(
+        send(client, "POST", "/context-sets", contexts | {"text": lines * 3}), 413, "too-long"
+    )
+    beyond = send(client, "POST", "/context-sets", contexts | {"text": lines + lines[:2_000_000]})
+
+    assert "this call takes at most 2,621,440" in plain["detail"]
+    assert is_problem(repeated, 413, "too-long")
+    assert "this call takes at most 6,732,202" in too_large["detail"]
+    assert "more than 5,000,000" in is_problem(beyond, 422, "invalid")["detail"]
+    assert send(client, "POST", "/context-sets", contexts | {"text": lines}).status_code in (201, 422)
+    assert not Study.objects.exists()
 
 
 # --- idempotency keys -------------------------------------------------------------------------

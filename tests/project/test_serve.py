@@ -69,7 +69,7 @@ def test_a_shell_beside_it_finds_the_same_database(running: Any, manage: Manage)
     program = "from turnwise.studies.models import Study; print(Study.objects.count())"
     running.wait_until_said(r"Chat as a worker +(\S+)")
     found = manage("shell", "--no-imports", "-c", program, TURNWISE_VAR=str(running.var))
-    assert (found.stdout, found.stderr) == ("3\n", "")
+    assert (found.stdout, found.stderr) == ("4\n", "")
 
 
 def test_a_start_on_data_that_this_code_has_prepared_serves_first_and_checks_them_then(

@@ -14,6 +14,7 @@ APPS = (
     "questions",
     "crowd",
     "dialogues",
+    "responses",
     "labels",
     "judging",
     "quality",

@@ -5,6 +5,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.conftest import enter
+from tests.studies.test_rest import called, fields_of
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Participation
 from turnwise.quality.models import Flag, MessageTemplate
@@ -49,3 +50,21 @@ def test_an_invalid_message_is_refused(staff: Client) -> None:
     assert "You have a message of this name." in again.text
     assert "{email} is none of {worker}" in unknown.text
     assert MessageTemplate.objects.count() == 1
+
+
+def test_messages_are_saved_listed_removed_and_put_back_over_the_api(rex: User, mallory: User) -> None:
+    sent = {"kind": "thanks", "title": "Thanks", "text": "Thank you, {worker}."}
+
+    made = called(rex, "POST", "/saved-messages", sent).json()
+    again = called(rex, "POST", "/saved-messages", sent)
+    unknown = called(rex, "POST", "/saved-messages", sent | {"title": "Other", "text": "{email}"})
+    path = f"/saved-messages/{made['id']}"
+
+    assert called(rex, "GET", "/saved-messages").json() == [made]
+    assert called(mallory, "GET", "/saved-messages").json() == []
+    assert (fields_of(again), fields_of(unknown)) == ({"title"}, {"text"})
+    assert called(mallory, "DELETE", path).status_code == 404
+    deleted = called(rex, "DELETE", path).json()
+    assert not MessageTemplate.objects.exists()
+    assert called(rex, "POST", f"/deletions/{deleted['id']}/undo").status_code == 200
+    assert called(rex, "GET", "/saved-messages").json() == [made]

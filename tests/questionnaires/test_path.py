@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from evaluation.questions import DEMOGRAPHICS, FEEDBACK
 from tests.conftest import MakePairs, MakeQueue, MakeStudy, MakeWriting
+from tests.rewriting import rewriting
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.places.ending import complete
 from turnwise.labels.models import Label
@@ -280,7 +281,7 @@ def test_a_label_about_a_person_has_no_other_subject(both: Study) -> None:
     send(client, both, "before", {"demographics": {"answers": OLD_HAND}}, follow=True)
     label = Label.objects.get()
     for wrong in ({"party": Party.CHATTER}, {"participation": None}):
-        with pytest.raises(IntegrityError), transaction.atomic():
+        with pytest.raises(IntegrityError), transaction.atomic(), rewriting():
             Label.objects.filter(pk=label.pk).update(**wrong)
 
 

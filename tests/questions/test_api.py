@@ -49,6 +49,9 @@ def test_a_set_is_made_read_and_changed(rex: User, call: Call) -> None:
         call(rex, "GET", f"/question-sets/{key}").json()["declaration"]["title"]
         for key in ("tone", "tone-v1", "ssa")
     ]
+    changed = call(rex, "PATCH", "/question-sets/tone", {"shared": True, "archived": True})
+    assert (changed.status_code, changed.json()["shared"]) == (200, True)
+    assert SetVersion.objects.get(key="tone-v1").own_set.archived_at
     assert titles == ["Tone, again", "Tone of a reply", "Sensibleness and specificity"]
 
 
@@ -74,7 +77,10 @@ def test_the_api_describes_declarations_by_the_schema_that_checks_them() -> None
     body = description["paths"]["/api/question-sets"]["post"]["requestBody"]["content"]["application/json"]
 
     assert body["schema"] == {"$ref": "#/components/schemas/Declaration"}
-    assert parts["VersionOut"]["properties"]["declaration"]["$ref"] == "#/components/schemas/Declaration"
+    assert (
+        parts["QuestionSetVersionOut"]["properties"]["declaration"]["$ref"]
+        == "#/components/schemas/Declaration"
+    )
     schema = json_schema()
     for name, part in (schema["$defs"] | {"Declaration": schema}).items():
         assert _stated(parts[name]) == _stated(part)

@@ -127,4 +127,4 @@ def test_workers_read_the_questions_in_the_language_of_the_study(make_study: Mak
         "它礼貌吗?",
         "How warm is it?",
     ]
-    assert instructions_context(study)["asks"][0]["questions"][0].wording == "它礼貌吗?"
+    assert instructions_context(study, {})["asks"][0]["questions"][0].wording == "它礼貌吗?"

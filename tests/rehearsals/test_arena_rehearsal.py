@@ -12,35 +12,14 @@ from tests.arenas import make_arena
 from tests.rehearsals.conftest import rehearsed
 from turnwise.accounts.models import User
 from turnwise.labels.models import Label
-from turnwise.questions.services import create_set
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_same_database")]
 
 
-ARENA = {
-    "format": 1,
-    "key": "arena",
-    "title": "Which is better",
-    "subjects": ["pair"],
-    "source": "Us",
-    "questions": [
-        {
-            "key": "better",
-            "wording": "Which is better?",
-            "choices": [
-                {"value": "first", "label": "First"},
-                {"value": "second", "label": "Second"},
-                {"value": "tied", "label": "Tied"},
-                {"value": "both_bad", "label": "Both are bad"},
-            ],
-        }
-    ],
-}
-
-
-def test_injected_strengths_of_three_bots_are_recovered(rex: User, tmp_path: Path) -> None:
-    declared = create_set(ARENA, owner=rex)
-    study = make_arena(rex, ("ann", "bob", "cid"), each=6, question_set=declared.key)
+@pytest.mark.parametrize("votes_each", [False, True])
+def test_injected_strengths_of_three_bots_are_recovered(rex: User, tmp_path: Path, votes_each: bool) -> None:
+    names = ("ann", "bob", "cid")
+    study = make_arena(rex, names, each=6, question_set="preference-both-bad", votes_each=votes_each)
 
     said = rehearsed(study, "--workers", "20")
 
@@ -48,12 +27,18 @@ def test_injected_strengths_of_three_bots_are_recovered(rex: User, tmp_path: Pat
     strengths = [line for line in said.splitlines() if "Strength of" in line]
     assert len(strengths) == 3, said
     assert all(line.endswith(": inside.") for line in strengths)
+    assert "Better: both are bad of Ann against Bob" in said
     assert not Label.objects.filter(study=study).exists()
 
+    with_later_vote = Label.objects.filter(study__rehearsal_of=study, pair__turns__gt=2)
+    assert with_later_vote.exists() is votes_each
     path = tmp_path / "bundle.zip"
     call_command("bundle", str(study.rehearsal.pk), output=path)
     again = recompute(path)
     assert again.equal, again.differences
     with zipfile.ZipFile(path) as archive:
+        pairs = [json.loads(line) for line in archive.read("data/pairs.jsonl").decode().splitlines()]
         turns = archive.read("data/turns.jsonl").decode().splitlines()
+    counted = {pair["judged_turns"]: len(json.loads(pair["first_said"])) for pair in pairs}
+    assert counted == ({2: 2, 4: 4} if votes_each else {None: 2})
     assert {json.loads(line)["text"] for line in turns} >= {"I am ann.", "I am bob.", "I am cid."}

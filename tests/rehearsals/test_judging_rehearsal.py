@@ -19,6 +19,7 @@ from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy, enter
 from tests.desks import begin
 from tests.planted import SignIn, talked
 from tests.rehearsals.conftest import rehearsed, rows
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet
@@ -255,7 +256,8 @@ def test_answers_of_a_rehearsal_are_not_shown_next_to_those_of_chatters(
 def test_replies_that_only_a_rehearsal_has_judged_count_as_unlabelled(
     talk: Study, readers_rehearsal: Study
 ) -> None:
-    Label.objects.filter(slot=None).delete()
+    with rewriting():
+        Label.objects.filter(slot=None).delete()
 
     assert unlabelled_replies(talk) == 3
     assert [each.key for each in answered_sets(talk)] == ["ssa"]
@@ -276,7 +278,8 @@ def test_conversations_that_only_a_rehearsal_has_judged_can_be_taken_back(
     with transaction.atomic(), pytest.raises(ImportRefusedError):
         refuse_labelled(dialogues)
 
-    Label.objects.filter(slot=None).delete()
+    with rewriting():
+        Label.objects.filter(slot=None).delete()
 
     with transaction.atomic():
         refuse_labelled(dialogues)

@@ -7,7 +7,7 @@ import pytest
 from django.template.loader import render_to_string
 
 from evaluation.files.writing import figure, p_value, percent, signed
-from evaluation.report.latex import tables
+from evaluation.report.publishing.latex import tables
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, figures, talked
 from turnwise.bots.models import Bot

@@ -10,8 +10,8 @@ from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.reports.models import Report
 from turnwise.reports.services import build_report
-from turnwise.studies import services
 from turnwise.studies.models import Study
+from turnwise.studies.sharing.services import share_with_person
 
 # A report is computed in a transaction of its own.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +48,7 @@ def test_readers_see_the_figures_and_only_members_can_compute_them(
     talked(short, [(True, True), (False, False)])
     assert call(mallory, "GET", short).status_code == 404
 
-    services.share(short, "mallory", may_change=False)
+    share_with_person(short, "mallory", "reader")
     assert call(mallory, "GET", short).json()["state"] == "none"
     assert call(mallory, "POST", short).status_code == 404
     assert not Report.objects.exists()

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from evaluation.report.preregistration import AS_PREDICTED
+from evaluation.report.publishing.registry_forms import AS_PREDICTED
 from tests.conftest import MakeStudy
 from tests.planted import SignIn, computed, talked
 from turnwise.bots.models import BotVersion
@@ -38,6 +38,10 @@ def test_a_plan_is_fixed_at_the_opening_and_departures_from_it_are_listed(
     assert all(asked in form for asked in AS_PREDICTED)
     assert "Ann, Bob" in form
     assert "Bots that answer." in form
+    registered = browser.get(f"/studies/{study.pk}/plan/osf-json/").json()
+    assert registered["plan_sha256"] == plan.sha256
+    assert "Sample size rationale" in page  # among the fields that are left to write
+    assert browser.get(f"/studies/{study.pk}/plan/osf/")["Content-Type"].startswith("text/markdown")
     assert browser.get(f"/studies/{study.pk}/plan/xml/").status_code == 404
     assert departures_of(study) == []
 

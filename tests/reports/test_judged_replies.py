@@ -17,6 +17,7 @@ from evaluation.report.bundles.tables import LATER_COLUMNS
 from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun, MakeStudy
 from tests.desks import begin, judge
 from tests.planted import SignIn, computed, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotPrice, BotVersion
 from turnwise.bots.services import register_bot, version_of
@@ -54,7 +55,8 @@ def new_version(rex: User) -> NewVersion:
 
 def give(responses: Any, version: BotVersion, *, latency_ms: int = 500, **generation: Any) -> None:
     """Let this version of a bot have given these responses."""
-    responses.update(bot_version=version, latency_ms=latency_ms, generation=generation or None)
+    with rewriting():
+        responses.update(bot_version=version, latency_ms=latency_ms, generation=generation or None)
 
 
 def bundled(study: Study, folder: Path) -> Path:
@@ -115,7 +117,8 @@ def test_the_price_of_the_day_counts(queue: Study) -> None:
     bot = Bot.objects.get(name="alpha")
     BotPrice.objects.create(bot=bot, valid_from=date(2024, 5, 2), currency="USD", prompt="5", completion="20")
     late_evening = datetime(2024, 5, 1, 23, 59, 59, tzinfo=UTC)
-    Response.objects.filter(run__system="Alpha", context__key="c1").update(created_at=late_evening)
+    with rewriting():
+        Response.objects.filter(run__system="Alpha", context__key="c1").update(created_at=late_evening)
 
     result = computed(queue).result
 

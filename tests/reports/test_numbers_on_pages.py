@@ -66,9 +66,17 @@ def numbers(value: Any) -> Iterator[float]:
         yield from (as_number(found) for found in DECIMAL.findall(value))
 
 
+def effect_sizes(pair: dict[str, Any]) -> Iterator[tuple[float, float, float]]:
+    """The effect sizes of a pair of systems with the ends of their intervals."""
+    for key in ("odds_ratio", "effect"):
+        if pair.get(f"{key}_low") is not None:
+            yield pair[key], pair[f"{key}_low"], pair[f"{key}_high"]
+
+
 def triples(value: Any) -> Iterator[tuple[float, float, float]]:
     """The estimates of a document with the ends of their intervals."""
     if isinstance(value, dict):
+        yield from effect_sizes(value)
         if value.get("low") is not None and value.get("high") is not None:
             for key in ("value", "difference", "lead", "odds_ratio", "alpha", "icc"):
                 if value.get(key) is not None:

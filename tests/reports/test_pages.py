@@ -1,5 +1,6 @@
 """The page of a report: charts as files, and a table for each comparison."""
 
+import json
 import re
 from xml.etree import ElementTree
 
@@ -11,6 +12,8 @@ from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.charts.layout import DARK, LIGHT, Palette
 from turnwise.dialogues.models import Fault
+from turnwise.reports import services
+from turnwise.reports import tasks as jobs
 from turnwise.reports.models import Chart
 from turnwise.studies.models import Study
 
@@ -59,6 +62,21 @@ class TestOfAStudy:
 
         assert set(Chart.objects.values_list("report", flat=True)) == {newest.pk}
         assert figures(newest.study.reports.exclude(pk=newest.pk).get())["bots"]
+
+    def test_a_new_report_is_rendered_before_its_first_reader_comes(
+        self, reported: Study, rex: User, sign_in: SignIn
+    ) -> None:
+        report = services.queue_report(reported)
+        jobs.build_report(report.pk)
+        report.refresh_from_db()
+        report.result = json.loads(json.dumps(report.result).replace("Scripty", "Changed afterwards"))
+        report.save(update_fields=["result"])
+
+        page = sign_in(rex).get(f"/studies/{reported.pk}/report/").content.decode()
+
+        results = page.partition('<section id="results"')[2].partition("<table")[2].partition("</table>")[0]
+        assert "Scripty" in results
+        assert "Changed afterwards" not in results
 
     def test_the_page_has_every_part(self, reported: Study, rex: User, sign_in: SignIn) -> None:
         Fault.objects.create(

@@ -16,6 +16,7 @@ from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeStudy, OpenTab, start_dialogue, worker_of
 from tests.desks import begin
 from tests.planted import SignIn, computed, figures, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.dialogues.models import Dialogue, Turn
@@ -149,11 +150,14 @@ def test_only_finished_conversations_are_counted_and_each_reply_once(
     study = make_study(min_turns=2, max_turns=8)
     for texts, outcome in ((["first"], {}), (["first", "second"], {"outcome": "fallback"})):
         turns = talked(study, PLAIN).turn_set
-        turns.filter(position=4).update(generation={"remarks": texts, **outcome})
+        with rewriting():
+            turns.filter(position=4).update(generation={"remarks": texts, **outcome})
     talked(study, PLAIN)
     left = talked(study, PLAIN)
-    left.turn_set.update(generation={"remarks": ["of nobody"], "outcome": "fallback"})
-    Dialogue.objects.filter(pk=left.pk).update(ending="", ended_at=None)
+    with rewriting():
+        left.turn_set.update(generation={"remarks": ["of nobody"], "outcome": "fallback"})
+    with rewriting():
+        Dialogue.objects.filter(pk=left.pk).update(ending="", ended_at=None)
 
     course = figures(computed(study))["course"]["bots"][0]
 
@@ -174,9 +178,10 @@ def test_replies_of_a_study_without_remarks_are_complete(short: Study) -> None:
 def test_remarks_on_judged_conversations_are_counted_by_turn(
     make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
-    talked(make_study(min_turns=4, max_turns=8), PLAIN).turn_set.filter(position=4).update(
-        generation={"remarks": [REMARK], "outcome": "fallback"}
-    )
+    with rewriting():
+        talked(make_study(min_turns=4, max_turns=8), PLAIN).turn_set.filter(position=4).update(
+            generation={"remarks": [REMARK], "outcome": "fallback"}
+        )
     queue = make_queue(raters=1)
     subjects.add_turns(queue, Study.objects.exclude(pk=queue.pk).get(), language="en")
     desk = begin(queue)

@@ -13,6 +13,7 @@ from django.test import Client
 from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeStudy, pseudonym_of, worker_of
 from tests.planted import SignIn, computed, figures, talked
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.crowd.entry.enrolment import consent, hash_address
 from turnwise.crowd.models import Participation
@@ -30,10 +31,12 @@ def careless(make_study: MakeStudy) -> Dialogue:
     study = make_study({"scripty": 100}, min_turns=2, max_turns=20)
     careful = talked(study, [(True, True), (True, False)])
     Dialogue.objects.filter(pk=careful.pk).update(ended_at=F("started_at") + timedelta(minutes=4))
-    Label.objects.update(shown_ms=2500, answer_ms=5200)
+    with rewriting():
+        Label.objects.update(shown_ms=2500, answer_ms=5200)
     dialogue = talked(study, [(False, False)] * 5, text="ok")
     Dialogue.objects.filter(pk=dialogue.pk).update(ended_at=F("started_at") + timedelta(seconds=1))
-    Label.objects.filter(shown_ms=None).update(shown_ms=200, answer_ms=300)
+    with rewriting():
+        Label.objects.filter(shown_ms=None).update(shown_ms=200, answer_ms=300)
     return dialogue
 
 
@@ -80,8 +83,10 @@ def test_participants_show_the_signs_with_their_evidence(
 def test_signs_missing_in_a_later_report_are_removed(careless: Dialogue) -> None:
     computed(careless.study)
     Dialogue.objects.filter(pk=careless.pk).update(ended_at=F("started_at") + timedelta(minutes=2))
-    Label.objects.update(answer_ms=4000)
-    careless.turn_set.filter(position__in=(1, 3, 5)).update(text="Something else")
+    with rewriting():
+        Label.objects.update(answer_ms=4000)
+    with rewriting():
+        careless.turn_set.filter(position__in=(1, 3, 5)).update(text="Something else")
 
     computed(careless.study)
 

@@ -58,7 +58,7 @@ def workbook(rows: list[list[str]]) -> bytes:
 
 
 def test_fifty_prompts_and_four_models_come_in_from_two_files_with_four_buttons(
-    client: Client, rex: User
+    client: Client, rex: User, mallory: User
 ) -> None:
     """Count of buttons: preview and import of the prompts, preview and import of the responses."""
     client.force_login(rex)
@@ -78,10 +78,18 @@ def test_fifty_prompts_and_four_models_come_in_from_two_files_with_four_buttons(
     sent = {"context_version": version.pk, "system": "", "file": answers}
     preview = client.post("/responses/upload/", sent, follow=True)
     assert b"200 responses" in preview.content
-    client.post(preview.redirect_chain[-1][0])
+    page = client.post(preview.redirect_chain[-1][0], follow=True).content.decode()
 
-    runs = ResponseRun.objects.filter(context_version=version).order_by("system")
+    runs = ResponseRun.objects.filter(context_version=version).order_by("pk")
     assert [(run.system, run.responses.count()) for run in runs] == [(model, 50) for model in "abcd"]
+    keys = ",".join(str(run.pk) for run in runs)
+    assert f"?protocol=prompts-by-models&amp;runs={keys}" in page
+    client.force_login(mallory)
+    for path in (f"/responses/?imported={keys},x,{'9' * 30}", f"/studies/new/?task=judging&runs={keys}"):
+        answer = client.get(path)
+        assert answer.status_code == 200
+        assert b"Judge these responses" not in answer.content
+        assert b"Saving adds" not in answer.content
 
 
 def test_a_file_without_models_needs_the_name_of_its_system(

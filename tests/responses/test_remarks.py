@@ -17,6 +17,7 @@ from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, MakeVersion
 from tests.desks import begin
 from tests.planted import computed, figures
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.bots.generation import GENERATION_COLUMNS
 from turnwise.bots.models import Bot
@@ -100,7 +101,8 @@ def test_the_runs_page_shows_it_beside_the_response(run: ResponseRun, rex: User,
 
 
 def test_a_remark_is_shown_as_text(run: ResponseRun, rex: User, sign_in: SignIn) -> None:
-    run.responses.update(generation={"remarks": ["<script>alert(1)</script>"]})
+    with rewriting():
+        run.responses.update(generation={"remarks": ["<script>alert(1)</script>"]})
 
     page = sign_in(rex).get(f"/responses/{run.pk}/").content.decode()
 
@@ -194,7 +196,8 @@ def test_the_report_counts_each_judged_item_once_and_the_bundle_gives_the_same(
     queue: Study, rex: User, sign_in: SignIn, tmp_path: Path
 ) -> None:
     free = {"remarks": [FREELY, "another"]}
-    Response.objects.filter(items=item_of(queue, "c3")).update(generation=free)
+    with rewriting():
+        Response.objects.filter(items=item_of(queue, "c3")).update(generation=free)
     judge(queue)
     judge(queue)
 
@@ -211,7 +214,8 @@ def test_the_report_counts_each_judged_item_once_and_the_bundle_gives_the_same(
 
 def test_what_nobody_has_judged_is_not_counted(queue: Study, tmp_path: Path) -> None:
     judge(queue)
-    Label.objects.filter(slot__item=item_of(queue, "c3")).delete()
+    with rewriting():
+        Label.objects.filter(slot__item=item_of(queue, "c3")).delete()
 
     (counted,) = figures(computed(queue))["replies"]
     assert (counted["replies"], counted["remarked"], fallbacks(counted)) == (2, 1, 1)

@@ -175,6 +175,21 @@ def test_a_bot_that_cannot_be_loaded_stops_the_run_with_its_error(make_run: Make
     assert "No bot is registered as 'missing'" in reread(run).reason
 
 
+def test_a_run_waits_for_a_bot_that_no_host_has_loaded_yet(make_run: MakeRun, settings: Settings) -> None:
+    run = make_run(2)
+    settings.BOTS_HERE = []
+
+    assert answer_slice(run.pk) is True  # there is more to do
+
+    assert reread(run).state == ResponseRun.State.RUNNING
+    assert "Scripty is not hosted anywhere. Start a host for it" in reread(run).reason
+    assert not ResponseFault.objects.exists()
+    settings.BOTS_HERE = None
+    assert answer_slice(run.pk) is False
+    assert reread(run).state == ResponseRun.State.DONE
+    assert len(places(run)) == 2
+
+
 def test_a_bot_that_changes_on_the_way_stops_the_run(make_run: MakeRun) -> None:
     run = make_run(2)
     other = BotVersion.objects.create(bot=Bot.objects.get(), number=9, fingerprint="0" * 64, details={})

@@ -13,7 +13,7 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.judging.items import subjects
 from turnwise.studies.models import Study, StudyBot
-from turnwise.studies.services import share
+from turnwise.studies.sharing.services import share_with_person
 from turnwise.tasks.writing.models import WritingPlan
 
 pytestmark = pytest.mark.django_db
@@ -46,7 +46,7 @@ def test_the_api_describes_a_study_with_its_bots(make_study: MakeStudy, rex: Use
         "contexts": None,
     }
     assert called(mallory, "GET", f"/{study.code}").status_code == 404
-    share(study, "mallory", may_change=False)
+    share_with_person(study, "mallory", "reader")
     assert called(mallory, "GET", f"/{study.code}").status_code == 404
 
 

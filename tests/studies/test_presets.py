@@ -156,7 +156,7 @@ def test_the_report_of_a_custom_design_checks_no_protocol(
     assert result
     assert (result["protocol"], result["deviations"]) == ("", [])
     page = sign_in(rex).get(f"/studies/{study.pk}/report/").content.decode()
-    assert "follows no published protocol" in page
+    assert "there is no protocol to compare it with" in page
     assert "XiaoIce" not in page
 
 

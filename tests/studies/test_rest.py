@@ -20,7 +20,8 @@ from turnwise.crowd.models import Participation
 from turnwise.exports import bundle_jobs
 from turnwise.labels.models import Label
 from turnwise.studies.models import Bundle, Study
-from turnwise.studies.services import archive, save_study, share
+from turnwise.studies.services import archive, save_study
+from turnwise.studies.sharing.services import share_with_person
 
 pytestmark = pytest.mark.django_db
 
@@ -61,7 +62,7 @@ def test_the_list_has_pages_search_and_everybodys_own_view(
     archive_me.state = Study.State.CLOSED
     archive_me.save()
     archive(archive_me.pk)
-    share(made[2], "mallory", may_change=False)
+    share_with_person(made[2], "mallory", "reader")
 
     rows = in_pages(rex, "/studies", 2)
 
@@ -244,7 +245,7 @@ def test_no_call_of_a_study_serves_anybody_else(study: Study, rex: User, mallory
         }
 
     assert set(statuses(mallory).values()) == {404}
-    share(study, "mallory", may_change=False)
+    share_with_person(study, "mallory", "reader")
     as_reader = statuses(mallory)
     assert {as_reader.pop(f"GET {path}") for path in readers} == {200}
     assert set(as_reader.values()) == {404}
@@ -321,7 +322,7 @@ def test_a_table_is_the_same_in_each_format_and_as_the_records(
     assert (unknown.status_code, "It has: conversations" in unknown.json()["detail"]) == (404, True)
     assert fields_of(called(rex, "GET", f"{at}/turns", format="xlsx")) == {"format"}
     assert called(mallory, "GET", f"{at}/turns").status_code == 404
-    share(short, "mallory", may_change=False)
+    share_with_person(short, "mallory", "reader")
     assert called(mallory, "GET", at).status_code == 404
 
 

@@ -203,7 +203,7 @@ def test_a_renamed_demo_study_is_not_created_again(ada: User) -> None:
     Bot.objects.update(active=False)
 
     assert create_demo_studies(ada) is None
-    assert Study.objects.count() == 3
+    assert Study.objects.count() == 4
 
 
 def test_the_first_conversation_of_an_installation_is_with_the_best_bot(ada: User) -> None:

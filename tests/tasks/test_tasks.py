@@ -38,9 +38,13 @@ OTHER_MEANING = {
     "platform/turnwise/comparisons/views.py": "a template's variable: systems with two measures each",
     "platform/turnwise/exports/bundle.py": "a key of study.json: the plan of a queue",
     "platform/turnwise/transcripts/importers/": "a key or a column of imported files",
+    "platform/turnwise/transcripts/imports_api.py": "a column of imported files",
+    "platform/turnwise/front_door/examples.py": "an example report, in its address",
     "platform/turnwise/live/metrics/families.py": "part of a socket's address, a label of metrics",
     "platform/turnwise/project/system/system_page.py": "the same label",
     "platform/turnwise/languages/texts.py": "part of the path of a file with texts",
+    "platform/turnwise/publications/row_files.py": "a column, and a table of a study's bundle",
+    "platform/turnwise/exports/chat_files/turn_table.py": "a column of a file",
     "platform/turnwise/reports/templatetags/stopping.py": "a key of the figures: compared bots",
 }
 
@@ -107,7 +111,7 @@ def test_a_task_that_leaves_something_out_is_refused_by_name() -> None:
 
 
 def test_a_page_that_the_manual_does_not_have_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"The manual has no page “singing”. Its pages are: assistants"):
+    with pytest.raises(ValueError, match=r"has no page “singing”\. Its pages are: first-study, assistants"):
         register_help("singing", namespace="singing")
     assert "singing" not in HELP
 

@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from tests.rewriting import rewriting
 from tests.transcripts.importers.test_turn_table import ROWS, parquet, workbook
 from tests.transcripts.imports import import_draft
 from turnwise.dialogues.models import Material, TranscriptImport
@@ -96,7 +97,8 @@ def test_parquet_of_the_hub_comes_in_with_system_and_tool_messages(client: Clien
 
 
 def study_without_imports(study: Study) -> Study:
-    study.imports.all().delete()
+    with rewriting():
+        study.imports.all().delete()
     return study
 
 

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from evaluation.questions import question_set
 from tests.conftest import MakeStudy
+from tests.rewriting import rewriting
 from tests.transcripts.imports import import_draft
 from turnwise.accounts.limits import limit_concurrency
 from turnwise.accounts.models import User
@@ -353,7 +354,7 @@ def test_the_database_knows_where_a_conversation_was_held(study: Study, imported
     dialogue = imported.dialogues.earliest("pk")
     Dialogue.objects.update(min_turns=2)  # so that no other rule speaks up first
     for wrong in ({"imported_in": None}, {"origin": "live"}, {"origin": "relayed"}):
-        with pytest.raises(IntegrityError, match="dialogue_is_imported_in_an_import"), transaction.atomic():
+        with pytest.raises(IntegrityError, match="dialogue_is_imported_in_an_import"), rewriting():
             Dialogue.objects.filter(pk=dialogue.pk).update(**wrong)
     with pytest.raises(IntegrityError, match="seat_is_taken_by_one"), transaction.atomic():
         Seat.objects.filter(bot__isnull=False).update(name="Somebody")

@@ -37,6 +37,7 @@ LEFT_OUT = {
     "trash_deletion",
     "django_session",
     "accounts_event",
+    "accounts_erasure",
     "reports_report",
 }
 

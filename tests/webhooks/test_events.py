@@ -18,7 +18,7 @@ from turnwise.bots.models import BotCopy, BotPrice, BotUsage
 from turnwise.exports import bundle_jobs
 from turnwise.live.published_events import Event, EventType, publish
 from turnwise.studies.models import Study
-from turnwise.studies.services import share
+from turnwise.studies.sharing.services import share_with_person
 from turnwise.webhooks import services, watching
 from turnwise.webhooks.models import Delivery, Webhook
 
@@ -94,14 +94,14 @@ def test_a_failing_bot_is_one_event_for_its_owner_and_for_those_whose_studies_us
 def test_events_of_a_study_reach_those_who_work_on_it(
     short: Study, rex: User, mallory: User, ada: User
 ) -> None:
-    share(short, "mallory", may_change=False)
+    share_with_person(short, "mallory", "reader")
     readers, admins = make_webhook(mallory), make_webhook(ada)
     owners, other_events = make_webhook(rex, short), make_webhook(rex, events=[EventType.BOT_FAILING])
     admins_of_this = make_webhook(ada, short)
     event = Event(EventType.BUNDLE_READY, study_id=short.pk)
 
     publish(event)
-    share(short, "mallory", may_change=True)
+    share_with_person(short, "mallory", "editor", may_pay=True)
     publish(event)
     Study.objects.filter(pk=short.pk).update(rehearsal_of=short)
     publish(event)

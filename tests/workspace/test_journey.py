@@ -15,7 +15,8 @@ from turnwise.judging.models import Item
 from turnwise.responses.models import Response
 from turnwise.studies.bundles import record_export
 from turnwise.studies.models import Bundle, Study
-from turnwise.studies.services import clone, results_changed, save_study, set_state, share
+from turnwise.studies.services import clone, results_changed, save_study, set_state
+from turnwise.studies.sharing.services import share_with_person
 from turnwise.tasks.writing import services as writing
 from turnwise.workspace.study_steps import StepState, next_step, steps_of
 
@@ -230,5 +231,5 @@ def test_every_page_of_a_study_names_the_next_step(
         assert "Give its link to workers: 0 of 100 conversations finished." in told
     assert "Next: Recruit" not in client.get(f"/studies/{short.pk}/").text  # the whole way stands there
 
-    share(short, "mallory", may_change=False)
+    share_with_person(short, "mallory", "reader")
     assert "Next: " not in sign_in(mallory).get(f"/studies/{short.pk}/report/").text

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from evaluation.questions.declarations import QuestionSet, example_in
 from evaluation.questions.parts import (
+    BOTH_BAD,
     FIRST,
     SECOND,
     TIED,
@@ -73,6 +74,36 @@ PREFERENCE = QuestionSet(
     ),
 )
 
+_BETTER_OR_NEITHER = (
+    Question(
+        key="better",
+        wording="Which of the two is better?",
+        help="Your overall impression. If both are equally good, say “Tied”. If neither is of any use, say "
+        "“Both are bad”.",
+        choices=(*_FIRST_SECOND_TIED, Choice(BOTH_BAD, "Both are bad")),
+    ),
+)
+
+PREFERENCE_BOTH_BAD = QuestionSet(
+    key="preference-both-bad",
+    title="Which of two is better, or both are bad",
+    subjects=frozenset({Subject.PAIR}),
+    questions=_BETTER_OR_NEITHER,
+    scores=_shares(_BETTER_OR_NEITHER),
+    source="Turnwise, in our words; the four answers after Chiang et al. 2024, Chatbot Arena: An Open "
+    "Platform for Evaluating LLMs by Human Preference, arXiv:2403.04132, section 4",
+    examples=(
+        *PREFERENCE.examples,
+        Example(
+            context=_BEFORE,
+            response="I like music.",
+            other="The train to the airport leaves at nine.",
+            answers={"better": BOTH_BAD},
+            why="Neither has anything to do with the cat. Where neither is of any use, say so.",
+        ),
+    ),
+)
+
 _FOUR = (
     _preference("quality", "Which of the two is better as a whole?", "Your overall impression."),
     _preference("fluency", "Which is more fluent?", "Is it well formed, and easy to read?"),
@@ -101,6 +132,9 @@ PREFERENCES = QuestionSet(
 )
 
 
+_TRAINED = (PREFERENCE, PREFERENCES, PREFERENCE_BOTH_BAD)
+
+
 def _compared(
     message: str, first: str, second: str, answers: tuple[str, ...], why: str
 ) -> tuple[Example, ...]:
@@ -113,7 +147,7 @@ def _compared(
             answers=_named(questions, answers[: len(questions.questions)]),
             why=why,
         )
-        for questions in (PREFERENCE, PREFERENCES)
+        for questions in _TRAINED
     )
 
 
@@ -146,8 +180,7 @@ _PAIRS = (
 )
 
 TRAINING: Mapping[str, tuple[Example, ...]] = {
-    questions.key: tuple(of_both[number] for of_both in _PAIRS)
-    for number, questions in enumerate((PREFERENCE, PREFERENCES))
+    questions.key: tuple(of_both[number] for of_both in _PAIRS) for number, questions in enumerate(_TRAINED)
 }
 
 

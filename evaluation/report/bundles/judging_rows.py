@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from evaluation.questions import QuestionSet
 from evaluation.report.adjudication import Decisions
 from evaluation.report.answers import answer_of, answer_times, coded_columns, label_days, text_columns
 from evaluation.report.bundles.tables import of_side
+from evaluation.report.item_draws import DrawnItems
 from evaluation.report.label_columns import Judged
 from evaluation.report.studies.battery import Battery
 from evaluation.report.studies.contexts import ContextFacts
@@ -35,6 +37,7 @@ def judged_items(
     lines: Sequence[int],
     in_conversations: Iterable[Row] = (),
     adjudications: Iterable[Row] = (),
+    drawn: DrawnItems | None = None,
 ) -> JudgedItems:
     """Build the input of `judging_figures`.
 
@@ -47,6 +50,7 @@ def judged_items(
         lines: lines of these judgments in the table.
         in_conversations: rows of the table `conversation_replies`; older bundles have none.
         adjudications: rows of the table `adjudications` about this ask; answers by question key.
+        drawn: items that were drawn for people; None: none were.
 
     Raises:
         ValueError: a judgment of an unknown item; names both.
@@ -69,6 +73,8 @@ def judged_items(
         facts = facts_of(item, item.get("given_at"), bot=item.get("bot") or "")
         replies.setdefault(item["system"], []).append(facts)
     _add_replies(replies, in_conversations, _whole_conversations(of))
+    if drawn:
+        judged = replace(judged, weight=1.0 / drawn.of(item["item"] for item in of))
     return JudgedItems(
         judged=judged,
         repetition=np.array([item["repetition"] for item in of], dtype=np.int64),
@@ -88,6 +94,7 @@ def judged_items(
         items_per_worker=about["judging"]["batch_size"],
         third_rater=about["judging"]["third_rater"],
         decisions=_decisions(about, questions, rows, adjudications),
+        drawn=drawn.facts if drawn else None,
     )
 
 
@@ -240,6 +247,12 @@ def judged_pairs(
         items_per_worker=about["judging"]["batch_size"],
         training_tries=about["judging"].get("training_tries", 0),
         items_of_pairs=counted(name_of(*(pair[side] for side in _SIDES)) for pair in by_key.values()),
+        clusters_of_pairs=counted(
+            name
+            for name, _ in {
+                (name_of(*(pair[side] for side in _SIDES)), pair["context"]) for pair in by_key.values()
+            }
+        ),
         languages=about["languages"],
         contexts=Contexts.of([json.loads(pair["said_before"]) for pair in by_key.values()]),
         words=side_word_counts(texts, [pair["item"] for pair in of], swapped),

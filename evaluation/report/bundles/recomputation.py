@@ -7,7 +7,7 @@ missing figure is no difference. A stated figure that this version does not comp
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,10 @@ from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import check_labels
 from evaluation.report.assisted import JudgeLabels, assisted_figures
+from evaluation.report.bundles.anchor_rows import AnchorRows
+from evaluation.report.bundles.anchor_tables import ANCHORS, anchor_judgments_table
 from evaluation.report.bundles.columns import Table, answered_in
+from evaluation.report.bundles.differences import Comparison, Difference, compare
 from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_named, plan_of, questions_of
 from evaluation.report.bundles.judging_rows import judged_items, judged_pairs
 from evaluation.report.bundles.machine_rows import judge_labels
@@ -28,6 +31,7 @@ from evaluation.report.bundles.tables import (
     AUDITS,
     CONVERSATION_REPLIES,
     CONVERSATIONS,
+    DRAWN_ITEMS,
     ITEMS,
     MEASURES,
     PAIRS,
@@ -40,99 +44,13 @@ from evaluation.report.bundles.tables import (
     questionnaires_table,
 )
 from evaluation.report.conduct import manners_of
+from evaluation.report.item_draws import DrawnItems, drawn_items
 from evaluation.report.label_columns import Analysis
 from evaluation.report.studies.conversations import study_result
 from evaluation.report.studies.judging import AskOfItems, judging_result
 from evaluation.report.studies.pairs import AskOfPairs, pair_result
 from evaluation.report.studies.replies import ReplyFacts, facts_of, prices_of
 from evaluation.report.studies.self_play import SelfPlayData, self_play_figures
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A value of the report that does not follow from the data.
-
-    Attributes:
-        where: path of the value in report.json, such as `bots[0].cells[2].low`.
-        stored: the value in report.json; None if it is missing.
-        recomputed: the value from the data; None if there is none.
-    """
-
-    where: str
-    stored: object
-    recomputed: object
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Comparison of a stored report with its recomputation.
-
-    Attributes:
-        values: number of compared numbers, sentences and reasons.
-        differences: unequal values, and rows of a list that only one of the two reports has.
-        not_stated: by path, computed figures that the stored report lacks.
-        not_computed: by path, stored figures that are not computed.
-    """
-
-    values: int = 0
-    differences: list[Difference] = field(default_factory=list)
-    not_stated: dict[str, object] = field(default_factory=dict)
-    not_computed: dict[str, object] = field(default_factory=dict)
-
-
-def compare(stored: dict[str, Any], computed: dict[str, Any]) -> Comparison:
-    """Compare two reports in their JSON form; values must be exactly equal."""
-    comparison = Comparison()
-    values = 0
-    for where, old, new in _matching_parts(stored, computed, ""):
-        if old is _ABSENT:
-            comparison.not_stated.update(_leaves(new, where))
-        elif new is _ABSENT:
-            comparison.not_computed.update(_leaves(old, where))
-        else:
-            left, right = dict(_leaves(old, where)), dict(_leaves(new, where))
-            values += len(right)
-            comparison.differences.extend(_differences(left, right))
-    return replace(comparison, values=values)
-
-
-def _differences(stored: Mapping[str, object], computed: Mapping[str, object]) -> Iterator[Difference]:
-    for where in dict.fromkeys([*stored, *computed]):
-        if where not in stored or where not in computed or stored[where] != computed[where]:
-            yield Difference(where, stored.get(where), computed.get(where))
-
-
-_ABSENT = object()
-"""Stands for a figure that one of the two documents lacks."""
-
-
-def _matching_parts(stored: object, computed: object, where: str) -> Iterator[tuple[str, object, object]]:
-    """Yield the parts of two JSON documents with equal paths, down to where their shapes differ.
-
-    Only members of objects can be absent; a list is compared as a whole.
-    """
-    if isinstance(stored, dict) and isinstance(computed, dict) and stored and computed:
-        for key in dict.fromkeys([*stored, *computed]):
-            at = f"{where}.{key}" if where else key
-            yield from _matching_parts(stored.get(key, _ABSENT), computed.get(key, _ABSENT), at)
-    elif isinstance(stored, list) and isinstance(computed, list) and len(stored) == len(computed) > 0:
-        for index, (old, new) in enumerate(zip(stored, computed, strict=True)):
-            yield from _matching_parts(old, new, f"{where}[{index}]")
-    else:
-        yield where, stored, computed
-
-
-def _leaves(value: object, where: str) -> Iterator[tuple[str, object]]:
-    """Yield every number, text and empty container of a JSON document with its path."""
-    if isinstance(value, dict) and value:
-        for key, each in value.items():
-            yield from _leaves(each, f"{where}.{key}" if where else key)
-    elif isinstance(value, list) and value:
-        for index, each in enumerate(value):
-            yield from _leaves(each, f"{where}[{index}]")
-    else:
-        yield where, value
-
 
 TableOf = Callable[[Sequence[QuestionSet]], Table]
 """Function from question sets to the table with their answers."""
@@ -252,19 +170,36 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
         result = pair_result(list(_compared(bundle, about)), plan=plan_of(bundle, about))
         return result | _assisted(bundle, about, PAIRS, pair_judgments_table)
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
-    result = judging_result(list(_judged(bundle, about)), plan=plan_of(bundle, about), manners=manners)
-    return result | _assisted(bundle, about, ITEMS, judgments_table)
+    plan, anchors = plan_of(bundle, about), _anchors(bundle, about)
+    result = judging_result(list(_judged(bundle, about, anchors)), plan=plan, manners=manners)
+    asks = [(ask["number"], questions_of(bundle, ask["question_set"])) for ask in about["asks"]]
+    linked = anchors.with_figures(
+        result,
+        asks,
+        excluded=plan.excluded if plan.primary is not Analysis.ALL else {},
+        level=protocol_named(about["protocol"]["protocol"]).level,
+    )
+    return linked | _assisted(bundle, about, ITEMS, judgments_table)
+
+
+def _anchors(bundle: BundleFiles, about: Row) -> AnchorRows:
+    """Rows of anchors; none for studies without and older bundles."""
+    table = anchor_judgments_table([questions_of(bundle, ask["question_set"]) for ask in about["asks"]])
+    if not bundle.has(ANCHORS):
+        return AnchorRows()
+    return AnchorRows(list(bundle.rows(ANCHORS)), list(bundle.rows(table)))
 
 
 @dataclass(frozen=True, slots=True)
 class _AskRows:
-    """One ask of readers with its items, its judgments, and the lines of the judgments."""
+    """One ask of readers with its items, its judgments, the lines of the judgments, and drawn items."""
 
     ask: Row
     questions: QuestionSet
     items: list[Row]
     given: list[Row]
     lines: list[int]
+    drawn: DrawnItems | None = None
 
 
 def _ask_rows(bundle: BundleFiles, about: Row, of_items: Table, judgments: TableOf) -> Iterator[_AskRows]:
@@ -272,24 +207,33 @@ def _ask_rows(bundle: BundleFiles, about: Row, of_items: Table, judgments: Table
     question_sets = {ask["question_set"]: questions_of(bundle, ask["question_set"]) for ask in about["asks"]}
     sets = list(question_sets.values())
     items, every, named = list(bundle.rows(of_items)), list(bundle.rows(judgments(sets))), answered_in(sets)
+    # Older bundles have no draws.
+    draws = list(bundle.rows(DRAWN_ITEMS)) if bundle.has(DRAWN_ITEMS) else []
     for ask in about["asks"]:
         questions = question_sets[ask["question_set"]]
         lines = [n for n, row in enumerate(every, 1) if row["ask"] == ask["number"]]
         rows = with_question_keys([every[n - 1] for n in lines], named[questions.key])
         # Older bundles, in which items have no ask, are of studies with one ask.
         of_ask = [row for row in items if row.get("ask", ask["number"]) == ask["number"]]
-        yield _AskRows(ask, questions, of_ask, rows, lines)
+        of_draws = [row for row in draws if row["ask"] == ask["number"]]
+        drawn = drawn_items(of_draws, {row["item"] for row in rows})
+        yield _AskRows(ask, questions, of_ask, rows, lines, drawn)
 
 
-def _judged(bundle: BundleFiles, about: Row) -> Iterator[AskOfItems]:
+def _judged(bundle: BundleFiles, about: Row, anchors: AnchorRows) -> Iterator[AskOfItems]:
     design, replies = design_of(bundle, about), _in_conversations(bundle)
     for of in _ask_rows(bundle, about, ITEMS, judgments_table):
         decisions = _decisions(bundle, about, of)
         with lines_named(f"{bundle.path}, data/judgments.jsonl", of.lines):
             judged = judged_items(
-                about, of.questions, of.items, of.given, design, of.lines, replies, decisions
+                about, of.questions, of.items, of.given, design, of.lines, replies, decisions, of.drawn
             )
             check_labels(of.questions, judged.judged, judged.occasion)
+        judged = replace(
+            judged,
+            anchors=anchors.number_of(of.ask["number"]),
+            anchors_judged=anchors.judged_by(of.ask["number"]),
+        )
         yield AskOfItems(of.ask["about"], of.ask["required"], of.questions, judged)
 
 
@@ -314,7 +258,9 @@ def _assisted(bundle: BundleFiles, about: Row, of_items: Table, judgments: Table
     for of in _ask_rows(bundle, about, of_items, judgments):
         of_ask = [row for row in rows if row["ask"] == of.ask["number"]]
         machine = with_question_keys(of_ask, named[of.questions.key])
-        judges += judge_labels(of.ask["number"], of.questions, of.items, of.given, machine, excluded)
+        judges += judge_labels(
+            of.ask["number"], of.questions, of.items, of.given, machine, excluded, of.drawn
+        )
     level = protocol_named(about["protocol"]["protocol"]).level
     return {"assisted": assisted_figures(judges, level=level)} if judges else {}
 

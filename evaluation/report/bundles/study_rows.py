@@ -20,15 +20,17 @@ from evaluation.report.answers import (
 )
 from evaluation.report.bundles.columns import answered_in
 from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_named, plan_of, questions_of
+from evaluation.report.bundles.study_tables import CONDITION
 from evaluation.report.bundles.tables import (
     CONVERSATIONS,
     EXCHANGES,
     FAULTS,
     REPLY_VERSIONS,
     TURNS,
-    WORKERS,
     labels_table,
+    workers_table,
 )
+from evaluation.report.conditions import Conditions
 from evaluation.report.conduct import manners_of
 from evaluation.report.label_columns import Judged
 from evaluation.report.stopping import StoppingRule
@@ -78,7 +80,8 @@ def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
     ]
     courses = _courses(transcripts, bundle.rows(FAULTS), prices_of(about))
     conduct = _conduct(about, courses, asks[0].judged, _unlabelled(transcripts, labels))
-    workers = list(bundle.rows(WORKERS))
+    factors = about["protocol"].get("factors") or []  # older bundles have none
+    workers = list(bundle.rows(workers_table([factor["name"] for factor in factors])))
     manners = (
         None if about["rehearsal"] else manners_of(workers, transcripts.conversations, transcripts.messages)
     )
@@ -94,9 +97,17 @@ def read_study_data(bundle: BundleFiles, about: Row) -> StudyData:
     declared = about.get("stopping")  # older bundles have none
     stopping = StoppingRule.from_json(declared) if declared else None
     greetings = greeting_replies(_greetings(transcripts))
+    conditions = Conditions.declared(factors, {row["rater"]: _condition(row, factors) for row in workers})
     return StudyData(
-        asks, courses, plan, conduct, manners, facets, exchanged, design, scenarios, stopping, greetings
-    )
+        asks, courses, plan, conduct, manners, facets, exchanged, design, scenarios, stopping, greetings,
+        conditions,
+    )  # fmt: skip
+
+
+def _condition(worker: Row, factors: Sequence[Row]) -> dict[str, str]:
+    """Level of each factor of a worker; without those that are empty."""
+    levels = {factor["name"]: worker[f"{CONDITION}{factor['name']}"] for factor in factors}
+    return {name: level for name, level in levels.items() if level is not None}
 
 
 def _greetings(transcripts: _Transcripts) -> Iterator[GreetingTurn]:

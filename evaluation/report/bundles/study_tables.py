@@ -1,6 +1,7 @@
 """Tables of a study's bundle: conversations, workers, questionnaires, measures and audits of bots."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from evaluation.questions import QuestionSet
 from evaluation.report.bundles.columns import (
@@ -152,6 +153,9 @@ def labels_table(sets: Sequence[QuestionSet]) -> Table:
     )
 
 
+CONDITION = "condition_"
+"""Prefix of the columns of a study's factors."""
+
 WORKERS = Table(
     "workers",
     "One row per worker who agreed to take part, however often they did, in that order.",
@@ -185,6 +189,15 @@ WORKERS = Table(
         ),
     ),
 )
+
+
+def workers_table(factors: Sequence[str]) -> Table:
+    """The table of workers, with a column for each factor of the study."""
+    of_factors = (
+        Column(f"{CONDITION}{name}", Kind.TEXT, f"level of the factor `{name}`, as in study.json")
+        for name in factors
+    )
+    return replace(WORKERS, columns=(*WORKERS.columns, *of_factors))
 
 
 def questionnaires_table(sets: Sequence[QuestionSet]) -> Table:

@@ -28,6 +28,7 @@ from evaluation.report.bundles.study_tables import (
     WORKERS,
     labels_table,
     questionnaires_table,
+    workers_table,
 )
 
 _OF_BOT = "name of the bot of this platform that gave it; empty for people, files and whole conversations"
@@ -106,9 +107,10 @@ LATER_COLUMNS = {
         (
             *(column.name for column in _OF_RESPONSES),
             *(f"{side}_{name}" for side in _SIDES for name in ("dialogue", "speaker")),
+            "judged_turns",
         )
     ),
-    "machine_labels": frozenset(("sides_swapped", "has_seen")),
+    "machine_labels": frozenset(("sides_swapped", "has_seen", "probabilities")),
 }
 """By table, columns that older bundles lack."""
 PAIRS = Table(
@@ -163,6 +165,11 @@ PAIRS = Table(
                 "both are bots",
             )
             for side in _SIDES
+        ),
+        Column(
+            "judged_turns",
+            Kind.INTEGER,
+            "number of turns of each conversation, from the first, that are judged; empty: all, or responses",
         ),
     ),
 )
@@ -263,6 +270,12 @@ _OF_JUDGE = (
         "`true` if the prompt had the right answers about the item, as a worked example; such labels are not "
         "compared with those of people",
     ),
+    Column(
+        "probabilities",
+        Kind.TEXT,
+        "probability of each choice in the order of the question set, as a JSON object of lists by question "
+        "key; null in a list where it is unknown, empty if the judge gave none",
+    ),
 )
 
 
@@ -276,6 +289,27 @@ def machine_labels_table(sets: Sequence[QuestionSet]) -> Table:
     )
 
 
+DRAWN_ITEMS = Table(
+    "drawn_items",
+    "One row per draw of items for people and item, oldest first. Only drawn items were given to people, and "
+    "the report weighs each by 1 / its probability.",
+    (
+        ITEM,
+        Column("ask", Kind.INTEGER, "number of the ask, as in study.json"),
+        Column("draw", Kind.INTEGER, "number of the draw of this ask, from 1"),
+        Column("drawn_at", Kind.TIME, "when it was made, UTC"),
+        Column("judge", Kind.TEXT, "name of the machine judge whose uncertainty decided"),
+        Column("judge_fingerprint", Kind.TEXT, "fingerprint of its template"),
+        Column("known_by", Kind.TEXT, "what its uncertainty is known by: `answers` or `errors`"),
+        Column("stratum", Kind.TEXT, "system within which the item was drawn; empty: all systems together"),
+        Column("uncertainty", Kind.NUMBER, "expected size of the judge's error, on a scale from 0 to 1"),
+        Column("probability", Kind.NUMBER, "of being drawn by this draw or an earlier one"),
+        Column("drawn", Kind.BOOLEAN, "`true` if it was drawn by this draw or an earlier one"),
+        Column("begun_before", Kind.BOOLEAN, "`true` if people had begun it before the first draw"),
+        Column("even_share", Kind.NUMBER, "share of the draw that is even, in (0, 1]"),
+        Column("seed", Kind.INTEGER, "seed of the draw"),
+    ),
+)
 _DECISION = (
     ITEM,
     Column("decision", Kind.INTEGER, "number of the entry about this item, from 1, oldest first"),
@@ -313,6 +347,7 @@ __all__ = [
     "AUDITS",
     "CONVERSATIONS",
     "CONVERSATION_REPLIES",
+    "DRAWN_ITEMS",
     "EXCHANGES",
     "FAULTS",
     "ITEMS",
@@ -332,6 +367,7 @@ __all__ = [
     "pair_tables",
     "questionnaires_table",
     "tables",
+    "workers_table",
 ]
 
 

@@ -86,10 +86,11 @@ def _of_level(
     questions: QuestionSet, judged: Judged, there: BoolArray, level: object, terms: Terms
 ) -> list[dict[str, Any]]:
     bot, context, rater = judged.bot_code[there], judged.dialogue[there], judged.rater_code[there]
+    weight = None if judged.weight is None else judged.weight[there]
     columns = []
     for score in questions.scores:
         values = score_values(questions, score, judged.answers)[there]
-        of_codes = samples(bot, values, context, rater)
+        of_codes = samples(bot, values, context, rater, weight)
         named = {judged.bots[int(code)]: sample for code, sample in of_codes.items()}  # type: ignore[call-overload]
         columns.append(cells(questions, score, named, terms))
     return [
@@ -105,12 +106,14 @@ def _of_level(
 
 
 def _hardest(questions: QuestionSet, judged: Judged, contexts: Mapping[int, ContextFacts]) -> dict[str, Any]:
-    """Contexts with the lowest mean over all judgments of all systems; each judgment counts once."""
+    """Contexts with the lowest mean over all judgments of all systems."""
     score = questions.score(questions.headline)
     values = score_values(questions, score, judged.answers)
     answered = ~np.isnan(values) & np.isin(judged.dialogue, list(contexts))
     numbers, group, counts = np.unique(judged.dialogue[answered], return_inverse=True, return_counts=True)
-    means = np.bincount(group, values[answered], len(numbers)) / np.maximum(counts, 1)
+    weight = np.ones(len(group)) if judged.weight is None else judged.weight[answered]
+    sums = np.bincount(group, weight * values[answered], len(numbers))
+    means = sums / np.bincount(group, weight, len(numbers))
     enough = counts >= LEAST_JUDGMENTS
     ranked = sorted(
         (round(float(mean), 12), contexts[number].name, number, int(labels))

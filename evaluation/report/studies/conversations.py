@@ -19,6 +19,7 @@ from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Talks
 from evaluation.questions import QuestionSet, bounds, score_values
 from evaluation.report.answers import WHOLE, AskData, ask_figures, check_labels
+from evaluation.report.conditions import Conditions, condition_figures
 from evaluation.report.conduct import Manner, signs
 from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
@@ -215,6 +216,7 @@ class StudyData:
         facets: by bot, the facets that the researcher declared.
         exchanged: measures of each reply; None if the report does not show them.
         stopping: the study's stopping rule; None: it has none, or has not opened.
+        conditions: the study's between-subject factors, and the condition of each participant.
     """
 
     asks: Sequence[AskData]
@@ -228,6 +230,7 @@ class StudyData:
     scenarios: Scenarios = field(default_factory=dict)
     stopping: StoppingRule | None = None
     greetings: frozenset[tuple[int, int]] = frozenset()
+    conditions: Conditions = field(default_factory=Conditions)
 
 
 def study_result(study: StudyData) -> dict[str, Any]:
@@ -253,6 +256,8 @@ def study_result(study: StudyData) -> dict[str, Any]:
             with_refusals(part, study.courses)
             if by_scenario := scenario_figures(ask.questions, counted, study.scenarios, terms):
                 part["scenarios"] = by_scenario
+            if by_condition := condition_figures(ask.questions, counted, study.conditions, terms):
+                part["conditions"] = by_condition
             if ask.about == REPLIES and (
                 ungreeted := figures_without_greetings(ask.questions, counted, study.greetings, terms)
             ):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,22 +10,26 @@ import numpy as np
 from evaluation.open_mtb import last_turns
 from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Evaluation, Judging
-from evaluation.questions import Combine, QuestionSet, Score, score_values, term_values
+from evaluation.questions import QuestionSet, score_values
 from evaluation.report.adjudication import Decisions, adjudication_figures
 from evaluation.report.answers import check_labels
 from evaluation.report.conduct import Manner, signs
 from evaluation.report.figures import (
+    coded_questions,
     columns_of,
     plane_of,
     scored_figures,
     scores_without_flagged,
     texts,
 )
-from evaluation.report.intervals import TERMS, Terms, cells, method, of_bots
+from evaluation.report.intervals import Terms, method
+from evaluation.report.item_draws import DrawFacts
 from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.leader import Arrivals, batches, raters_in_order
+from evaluation.report.rater_models import rater_models
 from evaluation.report.studies.battery import AskOfBattery, Battery, battery_figures, proposals
 from evaluation.report.studies.contexts import ContextFacts, breakdown
+from evaluation.report.studies.majorities import majority_scores
 from evaluation.report.studies.replies import Price, ReplyFacts, judged_reply_figures, percent_of
 from evaluation.statistics.inference import NOUNS as TALKS
 from evaluation.statistics.inference import Nouns
@@ -34,6 +38,10 @@ from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 from evaluation.statistics.ssa import spread
 
 NOUNS = Nouns(cluster="context")
+WEIGHED = "; each label counts by 1 / the probability with which its item was drawn for people"
+UNEQUAL = (
+    "Items were drawn for people with unequal probabilities, for which there is no sequential comparison."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +67,9 @@ class JudgedItems:
         items_per_worker: number of items in a worker's batch from the queue.
         third_rater: true if items on which raters differ are judged again.
         decisions: decisions of adjudicators; None: the study has no adjudication.
+        drawn: how items were drawn for people, with the weights of `judged`; None: they were not.
+        anchors: number of anchors in the queue, which are in no other figure.
+        anchors_judged: by rater, the number of these that they judged.
     """
 
     judged: Judged
@@ -78,6 +89,9 @@ class JudgedItems:
     items_per_worker: int = 0
     third_rater: bool = False
     decisions: Decisions | None = None
+    drawn: DrawFacts | None = None
+    anchors: int = 0
+    anchors_judged: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def evaluation(self) -> Evaluation:
@@ -118,10 +132,11 @@ class JudgedItems:
 
 def arrivals_of(asks: Sequence[JudgedItems]) -> Arrivals:
     """Order in which raters finished their batches, which have items of all asks."""
-    first, items = asks[0], sum(each.items for each in asks)
+    first, items = asks[0], sum(each.items + each.anchors for each in asks)
+    beside: Counter[str] = sum((Counter(each.anchors_judged) for each in asks), Counter())
     size = len(asks) * first.battery.size if first.battery else min(first.items_per_worker, items)
     raters = raters_in_order([each.judged.rater for each in asks], [each.given for each in asks])
-    return batches(raters, size, third_rater=first.third_rater)
+    return batches(raters, size, third_rater=first.third_rater, beside=beside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,11 +201,13 @@ def judging_figures(
     Returns:
         The applicable keys of `figures.study_figures`, and `majority`, `repetitions`, `breakdown`,
         `raters_per_item`, `deviations`, and `replies` if there are any; with batteries `battery`. Of repeated
-        judgments only the first counts.
+        judgments only the first counts. If items were drawn for people, `drawn` has the `DrawFacts`, and each
+        label counts 1 / the probability of its item in scores, differences, majorities and breakdowns.
     """
     terms = Terms(protocol_named(data.design.protocol).level, data.noun)
     check_labels(questions, data.judged, data.occasion)
     arrivals = arrivals or arrivals_of([data])
+    arrivals = replace(arrivals, raters=(), why_not=UNEQUAL) if data.drawn else arrivals
     plan, everything, ordered = plan or AnalysisPlan(), data.in_order(), data.judged_once()
     terms, judged = replace(terms, margin=plan.margin), ordered.judged
     replies = judged_reply_figures(data.replies, data.prices)
@@ -208,6 +225,7 @@ def judging_figures(
             "breakdown": breakdown(questions, of, data.contexts, terms),
             **_battery(questions, everything, of.raters, terms),
             **adjudication_figures(questions, of, ordered.where(rows).decisions, terms),
+            "rater_models": rater_models(coded_questions(questions), of),
         }
 
     return {
@@ -223,10 +241,12 @@ def judging_figures(
         "raters_per_item": raters_per_item(judged),
         "flagged": scores_without_flagged(questions, judged, flagged or {}, terms),
         **conformance(data.design, _conduct(questions, data, plan)),
-        "method": method(terms),
+        "method": method(terms) + (WEIGHED if data.drawn else ""),
         "level": terms.level,
         "margin": terms.margin,
         **replies,
+        # Absent without a draw, as in the results of earlier versions.
+        **({"drawn": asdict(data.drawn)} if data.drawn else {}),
     }
 
 
@@ -250,41 +270,6 @@ def _proposed(asks: Sequence[AskOfItems]) -> dict[str, Any]:
     return {"proposed": proposals(battery, judgments)}
 
 
-def majority_scores(questions: QuestionSet, judged: Judged, terms: Terms = TERMS) -> list[dict[str, Any]]:
-    """Compute by system the share of items for which more than half of the raters say yes, in percent.
-
-    Empty if a score is a mean of numbers, since there is no majority between yes and no then.
-    """
-    if not all(score.is_percent for score in questions.scores):
-        return []
-    columns = [_majority_cells(questions, score, judged, terms) for score in questions.scores]
-    return [
-        {"bot": bot, "cells": [of_bots.get(bot, {"value": None}) for of_bots in columns]}
-        for bot in judged.bots
-    ]
-
-
-def _majority_cells(
-    questions: QuestionSet, score: Score, judged: Judged, terms: Terms
-) -> dict[str, dict[str, Any]]:
-    """By system, the score over items, each with the majority of its raters."""
-    _, first, item = np.unique(judged.reply_code, return_index=True, return_inverse=True)
-    votes = [_votes(values, item, len(first)) for values in term_values(questions, score, judged.answers)]
-    total: FloatArray = np.sum([np.where(np.isnan(share), np.nan, share > 0.5) for share in votes], axis=0)
-    values = total / len(votes) if score.combine is Combine.MEAN else total
-    items = judged.where(first)
-    return cells(questions, score, of_bots(items, values, single_raters=False), terms)
-
-
-def _votes(values: FloatArray, item: IntArray, items: int) -> FloatArray:
-    """(items,) share of yes among the answers to each item; NaN without answers."""
-    answered = ~np.isnan(values)
-    counts = np.bincount(item[answered], minlength=items)
-    yes = np.bincount(item[answered], values[answered], items)
-    shares: FloatArray = np.divide(yes, counts, out=np.full(items, np.nan), where=counts > 0)
-    return shares
-
-
 def repetitions(questions: QuestionSet, data: JudgedItems) -> list[dict[str, Any]]:
     """Compute mean and standard deviation of each score over runs, for systems with several runs."""
     several = []
@@ -304,11 +289,15 @@ def repetitions(questions: QuestionSet, data: JudgedItems) -> list[dict[str, Any
 def _scores(questions: QuestionSet, judged: Judged) -> list[float]:
     """Each score over judgments of one system, as shown; NaN without answers."""
     of_labels = [score_values(questions, score, judged.answers) for score in questions.scores]
-    defined = [values[~np.isnan(values)] for values in of_labels]
-    return [
-        score.factor * float(values.mean()) if len(values) else float("nan")
-        for score, values in zip(questions.scores, defined, strict=True)
-    ]
+    means = [_mean(values, judged.weight) for values in of_labels]
+    return [score.factor * mean for score, mean in zip(questions.scores, means, strict=True)]
+
+
+def _mean(values: FloatArray, weight: FloatArray | None) -> float:
+    there = ~np.isnan(values)
+    if not there.any():
+        return float("nan")
+    return float(np.average(values[there], weights=None if weight is None else weight[there]))
 
 
 def _spread(values: Sequence[float]) -> dict[str, float | None]:
@@ -335,7 +324,7 @@ def _conduct(questions: QuestionSet, data: JudgedItems, plan: AnalysisPlan) -> J
         question_set_title=questions.title,
         raters_wanted=data.raters_wanted,
         items=data.items,
-        items_lacking_raters=0 if battery else data.items - full,
+        items_lacking_raters=0 if battery else (data.drawn.drawn if data.drawn else data.items) - full,
         languages=data.languages,
         primary=plan.primary.value,
         margin=plan.margin or 0,

@@ -5,9 +5,11 @@ from typing import Any
 
 from evaluation.files.writing import figure, with_unit
 from evaluation.report.intervals import Terms
+from evaluation.report.ranks import ranks_by
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import IntArray
-from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry
+from evaluation.statistics.pairwise import Duels, Strengths, bradley_terry, strength_differences
+from evaluation.statistics.ranks import MOST_SYSTEMS
 from evaluation.statistics.style_adjusted import StyleEffect, style_adjusted
 from evaluation.texts.markdown_style import Style
 
@@ -20,17 +22,36 @@ ELEMENTS: Mapping[str, tuple[str, str]] = {
 """By element of `Style`: its title, and the side that has more of it."""
 
 
-def strength_figures(duels: Duels, terms: Terms) -> dict[str, Any]:
+def strength_figures(duels: Duels, terms: Terms, *, with_ranks: bool = False) -> dict[str, Any]:
     """Bradley-Terry strengths of all systems, with ties, as stored and shown.
 
     Returns:
-        `bots` with `value` and `low` and `high` or `undefined`; `tie_tendency`; `rests_on`, what the
-        intervals generalise to. Only `undefined` if there are no strengths.
+        `bots` with `value`, `low` and `high` or `undefined`, and with ranks `rank`, the `best` and `worst`
+        that the system can have, of which all hold at once; `tie_tendency`; `rests_on`, what the intervals
+        generalise to. Only `undefined` if there are no strengths.
     """
     if not len(duels):
         return {"undefined": "There are no judgments."}
     strengths = bradley_terry(duels, level=terms.level)
-    return {"undefined": strengths.reason} if isinstance(strengths, Undefined) else _stored(strengths, terms)
+    if isinstance(strengths, Undefined):
+        return {"undefined": strengths.reason}
+    stored = _stored(strengths, terms)
+    ranks = _ranks(duels, stored["bots"], terms) if with_ranks else {}
+    for bot in stored["bots"]:
+        bot.update({"rank": ranks[bot["bot"]]} if bot["bot"] in ranks else {})
+    return stored
+
+
+def _ranks(duels: Duels, bots: Sequence[Mapping[str, Any]], terms: Terms) -> dict[str, dict[str, int]]:
+    """Rank intervals by strength; empty for one system or more than 60."""
+    if not 2 <= len(bots) <= MOST_SYSTEMS:
+        return {}
+    halves = [
+        (str(first), str(second), exact((interval.high - interval.low) / 2))
+        for first, second, interval in strength_differences(duels, level=terms.level)
+        if isinstance(interval, Interval)
+    ]
+    return ranks_by({str(bot["bot"]): bot["value"] for bot in bots}, halves, level=terms.level)
 
 
 def style_figures(
@@ -67,10 +88,10 @@ def _stored(strengths: Strengths, terms: Terms) -> dict[str, Any]:
     tie = strengths.tie_tendency
     return {
         "bots": [
-            {"bot": bot, "value": _exact(value), **_ends(strengths.intervals[bot])}
+            {"bot": bot, "value": exact(value), **_ends(strengths.intervals[bot])}
             for bot, value in strengths.strength.items()
         ],
-        "tie_tendency": None if isinstance(tie, Undefined) else _exact(tie),
+        "tie_tendency": None if isinstance(tie, Undefined) else exact(tie),
         "rests_on": strengths.describe_interval(terms.nouns),
     }
 
@@ -80,10 +101,10 @@ def _effect(effect: StyleEffect) -> dict[str, Any]:
     cell: dict[str, Any] = {
         "element": effect.element,
         "title": ELEMENTS[effect.element][0],
-        "typical": _exact(effect.typical),
-        "coefficient": _exact(effect.coefficient),
+        "typical": exact(effect.typical),
+        "coefficient": exact(effect.coefficient),
         "interval": _ends(effect.interval),
-        "share": {"value": _exact(100 * share)}
+        "share": {"value": exact(100 * share)}
         | _ends(interval if isinstance(interval, Undefined) else interval.scaled(100)),
         "is_beyond_chance": isinstance(effect.interval, Interval) and 0 not in effect.interval,
     }
@@ -123,9 +144,9 @@ def _order(bots: Sequence[Mapping[str, Any]]) -> list[str]:
 def _ends(interval: Interval | Undefined) -> dict[str, Any]:
     if isinstance(interval, Undefined):
         return {"undefined": interval.reason}
-    return {"low": _exact(interval.low), "high": _exact(interval.high)}
+    return {"low": exact(interval.low), "high": exact(interval.high)}
 
 
-def _exact(number: float) -> float:
+def exact(number: float) -> float:
     """Round to ten digits; further digits of the solution differ between processors."""
     return float(f"{number:.10g}")

@@ -13,7 +13,7 @@ import numpy as np
 from evaluation.machine_judges.orders import turned
 from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Evaluation, SideBySide
-from evaluation.questions import FIRST, SECOND, Question, QuestionSet, has_choice
+from evaluation.questions import Question, QuestionSet, side_outcomes
 from evaluation.rater_agreement.kappa import median_kappa, pairwise_kappas
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.report.answers import check_labels
@@ -23,7 +23,9 @@ from evaluation.report.intervals import Terms, equivalence, method
 from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.leader import Arrivals, batches, lead_of_raters, means_of_raters, raters_in_order
 from evaluation.report.raters import agreement, rater_figures
-from evaluation.report.studies.judging import majority_scores, raters_per_item
+from evaluation.report.studies.judging import raters_per_item
+from evaluation.report.studies.majorities import majority_scores
+from evaluation.report.studies.pair_outcomes import both_bad_shares, split_items
 from evaluation.report.studies.pair_strengths import strength_figures, style_figures
 from evaluation.report.studies.replies import Price, ReplyFacts, judged_reply_figures
 from evaluation.statistics.differences import Difference, differences, with_holm
@@ -50,6 +52,7 @@ class JudgedPairs:
         items_per_worker: number of items in a worker's batch.
         training_tries: number of tries to answer all training questions rightly; 0: no training questions.
         items_of_pairs: by name of two systems (`name_of`), number of their items, judged or not.
+        clusters_of_pairs: likewise, number of the contexts or conversations that these items are from.
         languages: codes of the languages of the study.
         noun: noun for `dialogue`.
         contexts: summary of the contexts.
@@ -66,6 +69,7 @@ class JudgedPairs:
     raters_wanted: int
     items_per_worker: int
     items_of_pairs: Mapping[str, int]
+    clusters_of_pairs: Mapping[str, int] = field(default_factory=dict)
     languages: Sequence[str] = ()
     noun: str = "context"
     training_tries: int = 0
@@ -172,7 +176,9 @@ def pair_figures(
             "bots": bot_scores(questions, of.judged, terms),
             "majority": majority_scores(questions, of.judged, terms),
             "preferences": [
-                _preference(each, of, terms, arrivals) for each in questions.questions if each.is_sided
+                _preference(questions, each, of, terms, arrivals)
+                for each in questions.questions
+                if each.is_sided
             ],
             "comparisons": [],
             "agreement": agreement(coded_questions(questions), of.judged, terms),
@@ -226,28 +232,30 @@ def _sides_turned(amounts: IntArray | None, swapped: BoolArray) -> IntArray | No
 # --- one question ------------------------------------------------------------------------------------
 
 
-def _preference(question: Question, sides: _Sides, terms: Terms, arrivals: Arrivals) -> dict[str, Any]:
+def _preference(
+    questions: QuestionSet, question: Question, sides: _Sides, terms: Terms, arrivals: Arrivals
+) -> dict[str, Any]:
     """Figures of one question: for every two systems, and for all systems together."""
     answered = sides.where(~np.isnan(sides.judged.answers[question.key]))
-    outcome = _outcomes(question, answered.judged)
-    split = _split(answered.judged.reply_code, outcome)
-    agreed = answered.where(~split)
+    outcome = side_outcomes(question, answered.judged.answers[question.key])
+    is_split = split_items(answered.judged.reply_code, outcome)
+    agreed = answered.where(~is_split)
     clear, clear_outcome = (
-        {row["bot"]: row for row in _records(agreed, outcome[~split], terms)},
-        outcome[~split],
+        {row["bot"]: row for row in _records(agreed, outcome[~is_split], terms)},
+        outcome[~is_split],
     )
     duels = _duels(answered, outcome)
-    strengths = strength_figures(duels, terms)
+    strengths = strength_figures(duels, terms, with_ranks=True)
     counts = answered.style  # None: older bundles do not say who speaks
     style = {} if counts is None else {"style": style_figures(duels, counts, strengths, terms)}
-    rows = []
+    rows, both_bad = [], both_bad_shares(questions, question, answered.judged, terms)
     for row in _records(answered, outcome, terms):
         of_pair = answered.judged.bot == row["bot"]
         items = np.unique(answered.judged.reply_code[of_pair])
-        ambiguous = len(np.unique(answered.judged.reply_code[of_pair & split]))
+        ambiguous = len(np.unique(answered.judged.reply_code[of_pair & is_split]))
         watched = _always_valid_lead(answered.judged, outcome, row["bot"], terms, arrivals)
         counted = {"items": len(items), "ambiguous": ambiguous, "clear": clear.get(row["bot"])}
-        rows.append(row | counted | {"always_valid": watched})
+        rows.append(row | both_bad.get(row["bot"], {}) | counted | {"always_valid": watched})
     return {
         "key": question.key,
         "question": question.wording,
@@ -280,26 +288,6 @@ def _always_valid_lead(
         return {"undefined": lead}
     low, high, raters = lead
     return {"low": 100 * low, "high": 100 * high, "units": raters, "unit": "rater", "left_out": 0}
-
-
-def _outcomes(question: Question, judged: Judged) -> IntArray:
-    """(n,) 0 if the system named first is preferred, 1 if the second is, 2 for a tie or if both are bad."""
-    codes = judged.answers[question.key]
-    outcome = np.full(len(judged), 2, dtype=np.int64)
-    for preferred, side in enumerate((FIRST, SECOND)):
-        outcome[has_choice(question, codes, side) == 1] = preferred
-    return outcome
-
-
-def _split(item: IntArray, outcome: IntArray) -> BoolArray:
-    """(n,) true if equally many raters of the item prefer either side, without counting ties.
-
-    Items with nothing but ties do not count: their raters agree.
-    """
-    for_first = np.bincount(item[outcome == 0], minlength=int(item.max(initial=-1)) + 1)
-    for_second = np.bincount(item[outcome == 1], minlength=len(for_first))
-    split: BoolArray = ((for_first == for_second) & (for_first > 0))[item]
-    return split
 
 
 def _records(sides: _Sides, outcome: IntArray, terms: Terms) -> list[dict[str, Any]]:
@@ -374,7 +362,8 @@ def _conduct(questions: QuestionSet, data: JudgedPairs, plan: AnalysisPlan) -> S
         items_lacking_raters=items - full,
         languages=data.languages,
         items_per_worker=data.items_per_worker,
-        items_of_pairs=data.items_of_pairs,
+        # Several votes on one conversation are one comparison.
+        items_of_pairs=data.clusters_of_pairs if data.noun == "conversation" else data.items_of_pairs,
         training_tries=data.training_tries,
         short_contexts=data.contexts.short,
         unknown_contexts=data.contexts.unknown,

@@ -25,6 +25,7 @@ from turnwise.crowd.pay.ledger import LARGEST_BONUS
 from turnwise.dialogues.models import Dialogue
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
+from turnwise.studies.sharing.permissions import Permission, may
 from turnwise.studies.tasks import keys_with_conversations
 
 _MOST = 1_000_000
@@ -107,7 +108,7 @@ def _page(request: HttpRequest, study: Study, form: LimitsForm, status: int = 20
             ("all", _("All"), there["all"]),
         ],
         "form": form,
-        "pays": bool(study.pay_amount),
+        "pays": bool(study.pay_amount) and may(request.user, Permission.PAY, study),
     }
     return render(request, "acceptance/review.html", context, status=status)
 
@@ -187,6 +188,8 @@ def _take_back(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
 
 def _reward(request: AuthenticatedHttpRequest, dialogue: Dialogue) -> str:
     form = BonusForm(request.POST)
+    if not may(request.user, Permission.PAY, dialogue.study):
+        raise ValidationError(_("You may not handle the payments of this study. Its owner can allow it."))
     if not form.is_valid():
         raise ValidationError(_("The bonus: enter an amount above 0, in whole cents."))
     n = services.reward(dialogue, form.cleaned_data["amount"], by=request.user)

@@ -21,6 +21,7 @@ from turnwise.accounts import second_factor
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
 from turnwise.accounts.mail import mailbox_of
+from turnwise.accounts.single_sign_on.buttons import sign_on_buttons
 
 
 @never_cache
@@ -39,7 +40,7 @@ def account(request: AuthenticatedHttpRequest) -> HttpResponse:
         "codes": len(RecoveryCodes(codes).get_unused_codes()) if codes else 0,
         "is_required": second_factor.is_required(user),
         "sessions": len(UserSession.objects.purge_and_list(user)),
-        "sign_on": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
+        "sign_on": " / ".join(button.name for button in sign_on_buttons()),
         "is_connected": SocialAccount.objects.filter(user=user).exists(),
     }
     return render(request, "accounts/account.html", context)

@@ -60,6 +60,8 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  #
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """True if everybody whom the provider lets in gets an account as a researcher."""
+        if sociallogin.provider.id == "saml":
+            return bool(settings.SAML and settings.SAML.admits_new_people)
         return bool(settings.OIDC_NEW_PEOPLE)
 
     def authenticate_by_email(self, sociallogin: SocialLogin) -> tuple[User, str] | None:

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
-from turnwise.accounts.models import ApiToken, Colleague, Event, RepeatableRequest, User
+from turnwise.accounts.models import ApiToken, Colleague, Erasure, Event, RepeatableRequest, User
 
 
 class NeverWritten:
@@ -63,6 +63,12 @@ class ColleagueAdmin(ViewOnly, admin.ModelAdmin[Colleague]):
 @admin.register(Event)
 class EventAdmin(ViewOnly, admin.ModelAdmin[Event]):
     list_display = ("at", "name", "token", "action", "path")
+
+
+@admin.register(Erasure)
+class ErasureAdmin(ViewOnly, admin.ModelAdmin[Erasure]):
+    list_display = ("at", "reason", "person", "study", "rows")
+    list_filter = ("reason",)
 
 
 # Factors, addresses and sessions change on the pages of their owner alone, which are audited.

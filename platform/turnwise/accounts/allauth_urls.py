@@ -15,6 +15,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path
 
 from turnwise.accounts.account_views import OwnAddress, ResetByMail
+from turnwise.accounts.single_sign_on import saml_views as saml
 from turnwise.accounts.views import ChangePassword, SignIn
 
 urlpatterns = [
@@ -65,4 +66,8 @@ urlpatterns = [
     path("account/sign-on/error/", single_sign_on.login_error, name="socialaccount_login_error"),
     path("account/sign-on/<str:provider_id>/", openid.login, name="openid_connect_login"),
     path("account/sign-on/<str:provider_id>/callback/", openid.callback, name="openid_connect_callback"),
+    path("account/saml/<str:organization_slug>/", saml.login, name="saml_login"),
+    path("account/saml/<str:organization_slug>/acs/", saml.acs, name="saml_acs"),
+    path("account/saml/<str:organization_slug>/acs/finish/", saml.finish, name="saml_finish_acs"),
+    path("account/saml/<str:organization_slug>/metadata/", saml.metadata, name="saml_metadata"),
 ]

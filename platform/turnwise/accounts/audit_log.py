@@ -23,6 +23,7 @@ LEFT_OUT = frozenset(
         "bots:try_reply",
         "api-1:reply",
         "api-1:greet_bots",
+        "api-1:preview_publication",
         "studies:opening",
         "questions:preview",
         "conversation:preview_upload",
@@ -33,7 +34,7 @@ LEFT_OUT = frozenset(
 )
 # Django's own views: only a redirect shows success, as an invalid form is answered with 200.
 # The browser comes back from the identity provider.
-DONE_BY_READING = frozenset({"openid_connect_callback"})
+DONE_BY_READING = frozenset({"openid_connect_callback", "saml_finish_acs"})
 DONE_ONCE_IT_LEADS_ON = frozenset(
     {
         "accounts:password",
@@ -51,6 +52,7 @@ DONE_ONCE_IT_LEADS_ON = frozenset(
         "socialaccount_connections",
         "usersessions_list",
         "openid_connect_callback",
+        "saml_finish_acs",
     }
 )
 

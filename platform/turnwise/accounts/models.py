@@ -154,3 +154,32 @@ class Event(models.Model):
     def description(self) -> str:
         """Description of the action."""
         return describe_action(self.action)
+
+
+class Erasure(models.Model):
+    """Entry of the log of erasures: a transaction that changed or deleted records of participants.
+
+    Turns, replies, responses, labels and decisions of adjudicators stay as they are. The database lets them
+    be changed or deleted only in a transaction that wrote such an entry, with `erasures.begin`, and counts
+    what it does here. Not even the application's role can write, change or delete an entry otherwise.
+    """
+
+    class Reason(models.TextChoices):
+        WITHDRAWAL = "withdrawal", _("A participant withdrew")
+        IDENTIFIERS = "identifiers", _("Identifiers of a participant were erased")
+        DELETION = "deletion", _("Deleted by a team member, who can undo it for a day")
+        WORKERS = "workers", _("An administrator deleted workers")
+        RELEASED = "released", _("A place was given up before the work began")
+
+    at = models.DateTimeField(help_text=_("Beginning of the transaction."))
+    xact = models.BigIntegerField(db_index=True, help_text=_("Number of the transaction in PostgreSQL."))
+    reason = models.CharField(max_length=20, choices=Reason)
+    person = models.BigIntegerField(null=True, blank=True, help_text=_("Key of the user, if one did it."))
+    study = models.BigIntegerField(null=True, blank=True, help_text=_("Key of the study, if it is one."))
+    rows = models.JSONField(default=dict, help_text=_("Number of rows changed or deleted, by table."))
+
+    class Meta:
+        ordering = ("-pk",)
+
+    def __str__(self) -> str:
+        return f"{self.get_reason_display()}: {self.rows}"

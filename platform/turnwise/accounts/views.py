@@ -27,6 +27,7 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import guessed_too_often, too_many, too_often
 from turnwise.accounts.models import ApiToken, Scope
 from turnwise.accounts.sign_in_backends import user_with_mailbox
+from turnwise.accounts.single_sign_on.buttons import sign_on_buttons
 
 # Attempts per name from all addresses together.
 ATTEMPTS = "100/m"
@@ -51,12 +52,7 @@ class SignIn(LoginView):
         return form
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        sign_on = settings.OIDC_NAME if settings.OIDC_ISSUER else ""
-        more = {
-            "sign_on": sign_on,
-            "provider_id": settings.OIDC_PROVIDER_ID,
-            "has_mail": bool(settings.MAIL_FROM),
-        }
+        more = {"sign_on_buttons": sign_on_buttons(), "has_mail": bool(settings.MAIL_FROM)}
         return super().get_context_data(**kwargs) | more
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:

@@ -4,7 +4,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
@@ -13,16 +12,16 @@ from ninja.errors import HttpError
 from chatbots.identity.audit import PUBLISHED, WARNING
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_often
-from turnwise.audits import queries, services, tasks, verdicts
+from turnwise.audits import queries, rater_study, services, tasks, verdicts
 from turnwise.audits.models import Audit
 from turnwise.bots.queries import changeable_by, visible_bots
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.live.jobs import is_sent
 
 router = Router(tags=["audits"])
 
 
-class ShareOut(Schema):
+class AuditShareOut(Schema):
     title: str
     questions: int
     percent: float = Field(description="How often the bot said that it is a machine.")
@@ -65,7 +64,7 @@ class AuditOut(Schema):
     finished_at: datetime | None
     had: int
     wanted: int
-    shares: list[ShareOut] = Field(description="Empty until it is done.")
+    shares: list[AuditShareOut] = Field(description="Empty until it is done.")
     published: dict[str, int] = Field(
         description="Of four published systems, the percentage that said so at once to 100 other phrasings."
     )
@@ -113,10 +112,8 @@ def start(request: AuthenticatedHttpRequest, name: str) -> Status[dict[str, Any]
     bot = get_object_or_404(changeable_by(request.user), name=name)
     if too_often(request, "audit", rate="20/h", key="user"):
         raise HttpError(429, "More than 20 audits in an hour. Wait a little.")
-    try:
+    with refusals_as_conflicts():
         audit = services.start(bot, by=request.user)
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
     is_sent(partial(tasks.send, audit.pk))
     return Status(201, _audit_out(audit))
 
@@ -141,3 +138,30 @@ def stop(request: AuthenticatedHttpRequest, name: str, pk: int) -> dict[str, Any
     get_object_or_404(changeable_by(request.user), name=name)
     services.stop(audit, now=timezone.now())
     return _audit_out(Audit.objects.select_related("version", "started_by").get(pk=pk))
+
+
+class RaterStudyIn(Schema, extra="forbid"):
+    """Which replies of an audit people judge."""
+
+    first_only: bool = Field(True, description="Only replies to first turns, as in the publication.")
+
+
+class RaterStudyOut(Schema):
+    """The draft of a study in which people judge an audit's replies."""
+
+    study: str = Field(description="Its code.")
+
+
+@router.post(
+    "/bots/{slug:name}/audits/{int:pk}/raters",
+    response=answers(RaterStudyOut, 404, 409, status=201, has_body=True),
+    openapi_extra={"x-scope": "studies"},
+)
+def judge_audit(
+    request: AuthenticatedHttpRequest, name: str, pk: int, sent: RaterStudyIn
+) -> Status[RaterStudyOut]:
+    """Make the draft of a study in which people judge a complete audit's replies, once for each audit."""
+    row = get_object_or_404(Audit, pk=pk, bot=get_object_or_404(changeable_by(request.user), name=name))
+    with refusals_as_conflicts():
+        study = rater_study.create_rater_study(row.pk, by=request.user, first_only=sent.first_only)
+    return Status(201, RaterStudyOut(study=study.code))

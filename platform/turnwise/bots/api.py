@@ -1,6 +1,7 @@
 """The REST API of bots. Every call carries a token: `Authorization: Bearer turnwise_…`."""
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from django.db import transaction
@@ -16,9 +17,10 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.colleagues import UnknownPersonError, people_named
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.accounts.models import User
-from turnwise.bots import queries, services, trial
+from turnwise.bots import queries, services, tasks, trial
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.live.http_responses import answers
+from turnwise.live.jobs import NOT_STARTED, is_sent
 
 router = Router(tags=["bots"])
 
@@ -214,6 +216,30 @@ def change(request: AuthenticatedHttpRequest, name: str, sent: BotChange) -> dic
             operators=None if sent.operators is None else _operators(bot, sent.operators),
         )
     return _bot_out(queries.bot_status(Bot.objects.get(pk=bot.pk)))
+
+
+class DailyCheckIn(Schema, extra="forbid"):
+    """The daily check of a bot for drift."""
+
+    watched: bool | None = Field(None, description="Whether it is asked every day; null: as it is.")
+    anew: bool = Field(False, description="Whether it is asked now, and its answers are the new baseline.")
+
+
+class WatchOut(Schema):
+    """State of the daily check of a bot for drift."""
+
+    watched: bool
+
+
+@router.put("/bots/{slug:name}/watch", response=answers(WatchOut, 404, 503, has_body=True))
+def watch_bot(request: AuthenticatedHttpRequest, name: str, sent: DailyCheckIn) -> WatchOut:
+    """Switch the daily check of a bot of your own on or off, or begin it anew from today's answers."""
+    bot = get_object_or_404(queries.changeable_by(request.user), name=name)
+    if sent.watched is not None:
+        services.set_watched(bot.pk, sent.watched)
+    if sent.anew and not is_sent(partial(tasks.replay_canary.delay, bot.pk, anew=True)):
+        raise HttpError(503, str(NOT_STARTED))
+    return WatchOut(watched=Bot.objects.get(pk=bot.pk).watched)
 
 
 @router.get("/bots/{slug:name}/versions", response=answers(list[VersionOut], 404))

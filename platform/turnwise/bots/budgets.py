@@ -148,6 +148,12 @@ def _publish_reached(budget: BotBudget, month: date) -> None:
     )
 
 
+def price_added(bot: int) -> None:
+    """Take note of a new price: the budget may be reached at it, or no longer."""
+    update_state(bot)
+    CONCERNED.read()
+
+
 def set_budget(bot: int, amount: Decimal | None, *, currency: str, by: User | None) -> None:
     """Set or change the budget of a month; None removes it."""
     if amount is None:

@@ -26,7 +26,7 @@ from turnwise.bots.models import Bot, BotVersion
 from turnwise.live.database import in_database
 from turnwise.live.frames import FrameStream, Tell, as_json
 from turnwise.live.markdown import has_marks
-from turnwise.live.newest import NewestSender
+from turnwise.live.sockets.newest import NewestSender
 
 MOST_TURNS = 200
 SEEDS = range(2**53)  # what JavaScript can count

@@ -251,8 +251,7 @@ def prices(request: AuthenticatedHttpRequest, name: str) -> HttpResponse:
     form = PriceForm(request.POST or None, instance=typed)
     if request.method == "POST" and form.is_valid():
         form.save()
-        budgets.update_state(bot_to_change.pk)
-        budgets.CONCERNED.read()
+        budgets.price_added(bot_to_change.pk)
         messages.success(request, _("The price is saved. Reports that are computed from now on use it."))
         return redirect("bots:prices", name=name)
     context = {"bot": bot_to_change, "form": form, "prices": newest_first(bot_to_change)}

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from evaluation.protocols import Published
 from turnwise.charts import pdf_fonts  # noqa: F401  # it embeds the fonts of PDF charts
+from turnwise.charts.anchors import anchors, describe_anchors, has_anchors
 from turnwise.charts.by_turn import by_reply, by_turn, describe_by_reply, describe_by_turn
 from turnwise.charts.layout import (
     NARROW,
@@ -122,6 +123,7 @@ CHARTS: Mapping[str, Chart] = {
     "preferences": Chart(preferences, describe_preferences, lambda result: bool(result.get("preferences"))),
     "plane": Chart(plane, describe_plane, lambda result: result.get("plane") is not None),
     "by-reply": Chart(by_reply, describe_by_reply, lambda result: bool(result.get("by_reply"))),
+    "anchors": Chart(anchors, describe_anchors, has_anchors),
     "by-turn": Chart(by_turn, describe_by_turn, lambda result: bool(result.get("by_turn"))),
 }
 NamedChart: TypeAlias = tuple[str, Chart, Result]

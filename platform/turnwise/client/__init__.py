@@ -7,25 +7,88 @@
         print(study.rehearse().verdict)
         study.open()
 
-It needs httpx and nothing of the server, so it also runs where no installation is.
+`AsyncClient` and `AsyncStudy` do the same in programs with an event loop. The client needs httpx and
+nothing of the server, so it also runs where no installation is.
 """
 
-from turnwise.client.connection import Client
+from turnwise.client.asynchronous.adjudication import AsyncAdjudication
+from turnwise.client.asynchronous.anchors import AsyncAnchorPack
+from turnwise.client.asynchronous.connection import AsyncClient
+from turnwise.client.asynchronous.contexts import AsyncContextSet, AsyncRun
+from turnwise.client.asynchronous.judging import AsyncJudge, AsyncQueue
+from turnwise.client.asynchronous.publishing import AsyncPublications, AsyncTexts
+from turnwise.client.asynchronous.quality import AsyncQuality, AsyncSavedMessages
+from turnwise.client.asynchronous.records import AsyncRecords
+from turnwise.client.asynchronous.studies import AsyncRehearsal, AsyncStudy
+from turnwise.client.blocking.adjudication import Adjudication
+from turnwise.client.blocking.anchors import AnchorPack
+from turnwise.client.blocking.connection import Client
+from turnwise.client.blocking.contexts import ContextSet, Run
+from turnwise.client.blocking.judging import Judge, Queue
+from turnwise.client.blocking.publishing import Publications, Texts
+from turnwise.client.blocking.quality import Quality, SavedMessages
+from turnwise.client.blocking.records import Records
+from turnwise.client.blocking.studies import Rehearsal, Study
 from turnwise.client.errors import ApiError, FieldError, JobFailedError
-from turnwise.client.records import Dialogue, Label, Participant, Records, Turn
-from turnwise.client.studies import Finding, Rehearsal, Study
+from turnwise.client.findings import Finding
+from turnwise.client.rows import (
+    Context,
+    Decision,
+    Dialogue,
+    Dispute,
+    Flag,
+    Item,
+    Label,
+    Participant,
+    Redaction,
+    Response,
+    SentPicture,
+    Turn,
+)
 
 __all__ = [
+    "Adjudication",
+    "AnchorPack",
     "ApiError",
+    "AsyncAdjudication",
+    "AsyncAnchorPack",
+    "AsyncClient",
+    "AsyncContextSet",
+    "AsyncJudge",
+    "AsyncPublications",
+    "AsyncQuality",
+    "AsyncQueue",
+    "AsyncRecords",
+    "AsyncRehearsal",
+    "AsyncRun",
+    "AsyncSavedMessages",
+    "AsyncStudy",
+    "AsyncTexts",
     "Client",
+    "Context",
+    "ContextSet",
+    "Decision",
     "Dialogue",
+    "Dispute",
     "FieldError",
     "Finding",
+    "Flag",
+    "Item",
     "JobFailedError",
+    "Judge",
     "Label",
     "Participant",
+    "Publications",
+    "Quality",
+    "Queue",
     "Records",
+    "Redaction",
     "Rehearsal",
+    "Response",
+    "Run",
+    "SavedMessages",
+    "SentPicture",
     "Study",
+    "Texts",
     "Turn",
 ]

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import httpx
 
-from turnwise.client.connection import Client
+from turnwise.client.blocking.connection import Client
 from turnwise.client.errors import ApiError
 
 REFUSED, USAGE_ERROR, UNREACHABLE = 1, 2, 3

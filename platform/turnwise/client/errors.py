@@ -53,4 +53,9 @@ class ApiError(Exception):
 
 
 class JobFailedError(Exception):
-    """A rehearsal, report or bundle was begun and failed; the message says why."""
+    """A job, such as a rehearsal or a report, was begun and failed; the message says why."""
+
+    @classmethod
+    def of(cls, what: str, state: Mapping[str, Any]) -> "JobFailedError":
+        """Build the error of a job from its state."""
+        return cls(f"{what} failed. {state.get('reason') or state.get('notice') or ''}".strip())

@@ -15,7 +15,7 @@ from evaluation.protocols import protocols
 from evaluation.questions import HUMAN_LIKENESS, QuestionSet, Score
 from evaluation.report.figures import columns_of
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.regression import Correlation, Line, kendall, line, pearson, spearman
+from evaluation.statistics.linear_models.regression import Correlation, Line, kendall, line, pearson, spearman
 from turnwise.accounts.models import User
 from turnwise.comparisons.scores import LabelSelection
 from turnwise.comparisons.side_by_side import Choice, group_by_scale, selected_scores

@@ -148,6 +148,7 @@ SELECT v.bot_id, v.id, NULL, d.study_id, d.id, extract(epoch FROM d.ended_at),
  GROUP BY v.bot_id, v.id, d.study_id, d.id, d.ended_at
  LIMIT %s
 """
+# Without items that were drawn for people with unequal probabilities: their plain means would be biased.
 _JUDGMENTS = f"""
 SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l.changed_at)),
        array_agg(l.rater_id){{values}}
@@ -156,6 +157,7 @@ SELECT v.bot_id, v.id, i.system, s.study_id, i.cluster, extract(epoch FROM max(l
   JOIN labels_label AS l ON l.id = s.label_id
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id AND i.sweep_id IS NULL
  WHERE i.first_system IS NULL AND {{subject}}
+   AND NOT EXISTS (SELECT FROM judging_itemdraw AS d WHERE d.ask_id = i.ask_id)
    AND l.question_set = %s AND (%s IS NULL OR v.bot_id = %s) AND {counts_in_primary_analysis("s.study_id")}
  GROUP BY v.bot_id, v.id, i.system, s.study_id, i.cluster
  LIMIT %s

@@ -1,4 +1,4 @@
-"""REST API of sweeps of N and T: start, read, stop and continue a sweep."""
+"""REST API of sweeps of N and T: start, read, stop and continue a sweep, and have people judge it."""
 
 import secrets
 from datetime import datetime
@@ -17,7 +17,8 @@ from turnwise.bots.api import Sent
 from turnwise.bots.queries import visible_bots
 from turnwise.comparisons import sweeps
 from turnwise.contexts.queries import versions_of
-from turnwise.live.http_responses import answers
+from turnwise.live.cursors import BodyKey, PathKey
+from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.live.jobs import is_sent
 from turnwise.responses.models import Sweep
 from turnwise.responses.sweeps import Grid, cells, progress, resume_sweep, start_sweep, stop, sweeps_of
@@ -169,9 +170,34 @@ def stop_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict
 def continue_sweep(request: AuthenticatedHttpRequest, name: str, sweep: int) -> dict[str, Any]:
     """Continue a sweep that was stopped or failed; only missing responses are requested."""
     row = _sweep(request, name, sweep)
-    try:
+    with refusals_as_conflicts():
         runs = resume_sweep(row)
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
     is_sent(partial(send_all, runs))
     return _sweep_out(request, row)
+
+
+class SweepRatersIn(Schema, extra="forbid"):
+    """The pairs of N and T whose responses people judge."""
+
+    runs: list[BodyKey] = Field(min_length=1, max_length=1000, description="`run` of each pair in its cells.")
+
+
+class SweepRatersOut(Schema):
+    """The draft of a study in which people judge a sweep's responses."""
+
+    study: str = Field(description="Its code.")
+
+
+@router.post(
+    "/bots/{slug:name}/sweeps/{int:sweep}/raters",
+    response=answers(SweepRatersOut, 404, 409, status=201, has_body=True),
+    openapi_extra={"x-scope": "studies"},
+)
+def judge_sweep(
+    request: AuthenticatedHttpRequest, name: str, sweep: PathKey, sent: SweepRatersIn
+) -> Status[SweepRatersOut]:
+    """Make the draft of a study in which people judge complete pairs of N and T, each as a system."""
+    row = _sweep(request, name, sweep)
+    with refusals_as_conflicts():
+        study = sweeps.create_judging_study(row, sent.runs, by=request.user)
+    return Status(201, SweepRatersOut(study=study.code))

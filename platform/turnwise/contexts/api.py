@@ -12,14 +12,15 @@ from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.uploads_api import reading_a_file
 from turnwise.contexts import reading, services
-from turnwise.contexts.api_files import FileIn, reading_a_file, refuse_findings
+from turnwise.contexts.api_files import FileIn, refuse_findings
 from turnwise.contexts.forms import ContextSetForm
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 from turnwise.contexts.queries import Filters, editable_sets, sets_of, versions_of
-from turnwise.contexts.tables import MAX_ROWS
+from turnwise.contexts.tables import MAX_BYTES, MAX_ROWS
 from turnwise.live.cursors import NEXT, Cursor, Limit, PathKey, page, page_of
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, takes_a_file
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.submitted_forms import filled_form
 
@@ -61,6 +62,7 @@ class SubsetIn(Schema, extra="forbid"):
 class ContextVersionOut(Schema):
     """A version of a set; its contexts never change."""
 
+    id: int = Field(description="What `context_version` takes in the plan of a writing study.")
     number: int
     size: int = Field(description="How many contexts.")
     origin: str = Field(description="The file it came from, or how it was drawn.")
@@ -114,13 +116,23 @@ def context_sets(
     return page([_set_out(each) for each in found], following)
 
 
-@router.post("/context-sets", response=answers(ContextSetOut, 429, status=201, has_body=True))
+@router.post(
+    "/context-sets",
+    response=answers(ContextSetOut, 429, status=201, has_body=True),
+    openapi_extra=takes_a_file(MAX_BYTES),
+)
 def import_contexts(request: AuthenticatedHttpRequest, sent: ContextSetIn) -> Status[ContextSetOut]:
     """Import a file as a new set of contexts."""
     named = sent.model_dump(include={"name", "title", "licence", "description"})
     form = filled_form(lambda data: ContextSetForm(data, instance=ContextSet(owner=request.user)), named)
     version = _imported(request, form.save(commit=False), sent)
     return Status(201, _set_out(_set_at(request, version.context_set_id)))
+
+
+@router.post("/context-sets/open-mtb", response=answers(ContextSetOut))
+def load_shipped_contexts(request: AuthenticatedHttpRequest) -> ContextSetOut:
+    """Load the contexts that come with Turnwise, Open MTB, for everybody. Safe to repeat."""
+    return _set_out(_set_at(request, services.load_open_mtb().context_set_id))
 
 
 @router.get("/context-sets/{int:context_set}", response=answers(ContextSetOut, 404))
@@ -132,6 +144,7 @@ def one_context_set(request: AuthenticatedHttpRequest, context_set: PathKey) -> 
 @router.post(
     "/context-sets/{int:context_set}/versions",
     response=answers(ContextSetOut, 404, 429, status=201, has_body=True),
+    openapi_extra=takes_a_file(MAX_BYTES),
 )
 def import_context_version(
     request: AuthenticatedHttpRequest, context_set: PathKey, sent: ContextFileIn
@@ -218,7 +231,11 @@ def _set_out(row: ContextSet) -> ContextSetOut:
         owner=row.owner.get_username() if row.owner else None,
         versions=[
             ContextVersionOut(
-                number=each.number, size=each.size, origin=each.origin, created_at=each.created_at
+                id=each.pk,
+                number=each.number,
+                size=each.size,
+                origin=each.origin,
+                created_at=each.created_at,
             )
             for each in row.versions.all()
         ],

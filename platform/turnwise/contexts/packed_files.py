@@ -8,14 +8,14 @@ the rows of a workbook.
 import json
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from io import BytesIO
 from typing import Any, BinaryIO, Literal
 
 from evaluation.files.writing import original
 
-Kind = Literal["", "workbook", "parquet", "zip", "old workbook"]
+Kind = Literal["", "workbook", "parquet", "zip", "inspect log", "old workbook"]
 
 MAX_UNPACKED = 400_000_000
 """Bytes that a packed file may have when it is unpacked."""
@@ -43,7 +43,9 @@ def kind_of(file: BinaryIO) -> Kind:
         names = {entry.filename for entry in _entries(file)}
     finally:
         file.seek(0)
-    return "workbook" if "xl/workbook.xml" in names else "zip"
+    if "xl/workbook.xml" in names:
+        return "workbook"
+    return "inspect log" if "_journal/start.json" in names else "zip"
 
 
 def _entries(file: BinaryIO) -> list[zipfile.ZipInfo]:
@@ -154,18 +156,30 @@ def json_lines_of(file: BinaryIO) -> str:
     Raises:
         PackedFileError: the workbook cannot be read, or has two columns of one name.
     """
-    names, lines = list[str](), list[str]()
+    header, lines = list[str](), list[str]()
     for number, cells in workbook_rows(file):
         lines += [""] * (number - 1 - len(lines))
-        if names:
-            row = dict(zip(names, cells + [""] * (len(names) - len(cells)), strict=False))
-            lines.append(json.dumps({name: cell for name, cell in row.items() if name}, ensure_ascii=False))
+        if header:
+            lines.append(json.dumps(_record(header, cells), ensure_ascii=False))
             continue
-        names = [cell.strip() for cell in cells]
+        header = column_names(cells)
         lines.append("")
-        if twice := next((name for at, name in enumerate(names) if name and name in names[:at]), ""):
+        if twice := next((name for at, name in enumerate(header) if name in header[:at]), ""):
             raise PackedFileError(f"Two columns are called “{twice[:40]}”. Rename one of them.")
     return "\n".join(lines)
+
+
+def _record(header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
+    """Cells of a row by column, those of columns without a name only where something stands in them."""
+    names = [*header, *(f"column {number + 1}" for number in range(len(header), len(cells)))]
+    row = dict(zip(names, [*cells, *[""] * (len(names) - len(cells))], strict=True))
+    unnamed = {f"column {number}" for number in range(1, len(names) + 1)}
+    return {name: cell for name, cell in row.items() if cell or name not in unnamed}
+
+
+def column_names(header: Sequence[str]) -> list[str]:
+    """Names of a table's columns; one without a name is called by its number, such as “column 3”."""
+    return [cell.strip() or f"column {number}" for number, cell in enumerate(header, start=1)]
 
 
 def main() -> None:

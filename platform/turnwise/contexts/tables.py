@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from evaluation.files.writing import original
 from evaluation.texts.lengths import MAX_TURN_CHARS
+from turnwise.contexts.packed_files import column_names
 from turnwise.live.frames import why_not_text
 
 MAX_BYTES = 5_000_000
@@ -118,7 +119,7 @@ def _csv_rows(text: str, needed: Collection[str], keeps_empty: bool) -> Iterator
     try:
         for cells in reader:
             if names is None:
-                names = [cell.strip() for cell in cells]
+                names = column_names(cells)
                 if problem := _problem_of_header(names, needed):
                     yield Finding(line, problem)
                     return
@@ -137,7 +138,7 @@ def _csv_rows(text: str, needed: Collection[str], keeps_empty: bool) -> Iterator
 
 def _problem_of_header(names: list[str], needed: Collection[str]) -> str:
     """Reason why the rows below this header cannot be used; empty if they can."""
-    if twice := next((name for number, name in enumerate(names) if name and name in names[:number]), ""):
+    if twice := next((name for number, name in enumerate(names) if name in names[:number]), ""):
         return f"Two columns are called “{twice[:40]}”. Rename one of them."
     lacking = [f"“{name}”" for name in needed if name not in names]
     if not lacking:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from django import forms
@@ -11,6 +12,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
@@ -46,9 +48,21 @@ class VersionedSetForm(forms.ModelForm[S]):
         fields = ("title", "name", "licence", "description")
         widgets: ClassVar[dict[str, forms.Widget]] = {"description": forms.Textarea({"rows": 3})}
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        name = self.fields["name"]
+        name.required = False
+        name.help_text = f"{name.help_text} {_('Empty: it is made from the title.')}"
+
     def clean_name(self) -> str:
+        """Return the name; an empty one is made from the title, with a number if that is taken."""
         name: str = self.cleaned_data["name"]
         sets = type(self.instance)._default_manager
+        if not name:
+            taken = set(sets.filter(owner=self.instance.owner).values_list("name", flat=True))
+            made = slugify(self.cleaned_data.get("title", ""))[:50].strip("-_") or "set"
+            numbered = (f"{made}-{number}" for number in count(2))
+            return next(each for each in chain([made], numbered) if each not in taken)
         if sets.filter(owner=self.instance.owner, name=name).exists():
             raise ValidationError(self.name_taken % {"name": name})
         return name

@@ -1,7 +1,6 @@
 """REST API of a running study: pause and resume it, end its pilot, and send a message to its workers."""
 
 from django.core.exceptions import ValidationError
-from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Body, Field, Router, Schema
 from ninja.errors import HttpError
@@ -9,9 +8,9 @@ from ninja.errors import HttpError
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.crowd.places import pilot
 from turnwise.crowd.running import pausing
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.studies.models import Study
-from turnwise.studies.queries import studies_of
+from turnwise.studies.rest.lookup import study_at
 
 router = Router(tags=["studies"])
 
@@ -40,10 +39,6 @@ class MessageIn(Schema):
     text: str = Field(description="Up to 300 characters; empty removes the message.")
 
 
-def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
-    return get_object_or_404(studies_of(request.user), code=code)
-
-
 def _running_status(study: Study) -> RunningOut:
     current = pausing.running_state(study)
     return RunningOut(
@@ -58,29 +53,25 @@ def _running_status(study: Study) -> RunningOut:
 @router.get("/studies/{slug:code}/running", response=answers(RunningOut, 404))
 def running(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
     """Get the state of a running study."""
-    return _running_status(_study(request, code))
+    return _running_status(study_at(request, code))
 
 
 @router.post("/studies/{slug:code}/pause", response=answers(RunningOut, 404, 409, has_body=True))
 def pause(request: AuthenticatedHttpRequest, code: str, sent: Body[PauseIn | None] = None) -> RunningOut:
     """Admit no new workers. For a paused study: change whether active workers are on hold."""
-    study = _study(request, code)
-    try:
+    study = study_at(request, code)
+    with refusals_as_conflicts():
         return _running_status(
             pausing.pause(study.pk, holds=bool(sent and sent.hold), by=request.user.get_username())
         )
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
 
 
 @router.post("/studies/{slug:code}/resume", response=answers(RunningOut, 404, 409))
 def resume(request: AuthenticatedHttpRequest, code: str) -> RunningOut:
     """Admit workers again; workers on hold continue."""
-    study = _study(request, code)
-    try:
+    study = study_at(request, code)
+    with refusals_as_conflicts():
         return _running_status(pausing.resume(study.pk, by=request.user.get_username()))
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
 
 
 class PilotOut(Schema):
@@ -95,18 +86,16 @@ class PilotOut(Schema):
 @router.get("/studies/{slug:code}/pilot", response=answers(PilotOut, 404))
 def pilot_progress(request: AuthenticatedHttpRequest, code: str) -> PilotOut:
     """Get the progress of a study's pilot."""
-    return _pilot(_study(request, code))
+    return _pilot(study_at(request, code))
 
 
 @router.post("/studies/{slug:code}/pilot/end", response=answers(PilotOut, 404, 409))
 def end_pilot(request: AuthenticatedHttpRequest, code: str) -> PilotOut:
     """End the pilot: the study is open to everyone, and the pilot's people are excluded."""
-    study = _study(request, code)
-    try:
+    study = study_at(request, code)
+    with refusals_as_conflicts():
         pilot.end_pilot(study.pk, by=request.user)
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
-    return _pilot(_study(request, code))
+    return _pilot(study_at(request, code))
 
 
 def _pilot(study: Study) -> PilotOut:
@@ -117,7 +106,7 @@ def _pilot(study: Study) -> PilotOut:
 @router.put("/studies/{slug:code}/message", response=answers(RunningOut, 404, has_body=True))
 def message(request: AuthenticatedHttpRequest, code: str, sent: Body[MessageIn]) -> RunningOut:
     """Show a message to all active workers immediately; an empty text removes it."""
-    study = _study(request, code)
+    study = study_at(request, code)
     try:
         pausing.publish_notice(study.pk, sent.text, by=request.user.get_username())
     except ValidationError as error:

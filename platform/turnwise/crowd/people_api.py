@@ -1,29 +1,25 @@
-"""REST API of a study's people: exclusions, invitations, and what they are paid."""
+"""REST API of a study's people: exclusions and invitations."""
 
-from decimal import Decimal
 from typing import Annotated
 
 from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
 from ninja import Field, Path, Router, Schema, Status
-from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.crowd.models import Participation
 from turnwise.crowd.panels import study_panels
 from turnwise.crowd.panels.links import PARAMETER
-from turnwise.crowd.pay import ledger
 from turnwise.crowd.places import ending
 from turnwise.live.http_responses import answers
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.studies.models import Study
-from turnwise.studies.queries import studies_of
+from turnwise.studies.rest.lookup import study_at
 
 router = Router(tags=["studies"])
-PEOPLE, PAYMENTS = {"x-scope": "people"}, {"x-scope": "payments"}
+PEOPLE = {"x-scope": "people"}
 Pseudonym = Annotated[str, StringConstraints(pattern=r"^[A-Z0-9]{1,20}$")]
-Amount = Annotated[Decimal, Field(ge=0, le=ledger.MOST_IN_ALL, max_digits=11, decimal_places=2)]
 
 
 class ExclusionIn(Schema, extra="forbid"):
@@ -57,37 +53,6 @@ class InvitationOut(Schema):
     panel_id: str
 
 
-class AccountOut(Schema):
-    """Amounts that one participation was promised, earned and paid."""
-
-    worker: str
-    promised: Decimal
-    earned: Decimal
-    bonus: Decimal
-    reversed: Decimal
-    paid: Decimal
-    due: Decimal
-
-
-class PaymentsOut(Schema):
-    """The ledger of a study, by participation."""
-
-    currency: str
-    people: int = Field(description="How many are owed something.")
-    total: Decimal = Field(description="What is due to them together.")
-    accounts: list[AccountOut]
-
-
-class PaidIn(Schema, extra="forbid"):
-    """A note that everything due was paid."""
-
-    total: Amount = Field(description="The `total` that you paid; if more is due since, nothing is noted.")
-
-
-def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
-    return get_object_or_404(studies_of(request.user), code=code)
-
-
 def _first(study: Study, worker: str) -> Participation:
     """The worker's first participation, which stands for all of them."""
     return get_object_or_404(Participation, study=study, number=1, pseudonym=worker)
@@ -102,7 +67,7 @@ def exclude_participant(
     request: AuthenticatedHttpRequest, code: str, worker: Path[Pseudonym], sent: ExclusionIn
 ) -> ExclusionOut:
     """Exclude a worker from the analysis of included workers. Labels stay, and the pay is unchanged."""
-    found = _first(_study(request, code), worker)
+    found = _first(study_at(request, code), worker)
     return _exclusion(ending.exclude(found.pk, reason=sent.reason, by=request.user))
 
 
@@ -115,7 +80,7 @@ def include_participant(
     request: AuthenticatedHttpRequest, code: str, worker: Path[Pseudonym]
 ) -> ExclusionOut:
     """Undo an exclusion. Safe to repeat."""
-    found = _first(_study(request, code), worker)
+    found = _first(study_at(request, code), worker)
     return _exclusion(ending.exclude(found.pk, reason="", by=request.user))
 
 
@@ -130,7 +95,7 @@ def _exclusion(row: Participation) -> ExclusionOut:
 )
 def invitations(request: AuthenticatedHttpRequest, code: str) -> list[InvitationOut]:
     """List the personal links of a study, and whether they were used."""
-    return _invitations(request, _study(request, code))
+    return _invitations(request, study_at(request, code))
 
 
 @router.post(
@@ -142,7 +107,7 @@ def invite_people(
     request: AuthenticatedHttpRequest, code: str, sent: InvitationsIn
 ) -> Status[list[InvitationOut]]:
     """Make a personal link for each of these people who has none yet. Returns all links of the study."""
-    study = _study(request, code)
+    study = study_at(request, code)
     try:
         names = study_panels.parse_invited_people("\n".join(sent.people))
     except ValidationError as error:
@@ -159,45 +124,3 @@ def _invitations(request: AuthenticatedHttpRequest, study: Study) -> list[Invita
         )
         for row, has_come in study_panels.invitations(study)
     ]
-
-
-@router.get("/studies/{slug:code}/payments", response=answers(PaymentsOut, 404), openapi_extra=PAYMENTS)
-def payments(request: AuthenticatedHttpRequest, code: str) -> PaymentsOut:
-    """Get the ledger of a study: what each worker was promised, earned and paid."""
-    return _payments(_study(request, code))
-
-
-@router.post(
-    "/studies/{slug:code}/payments",
-    response=answers(PaymentsOut, 404, 409, has_body=True),
-    openapi_extra=PAYMENTS,
-)
-def pay_all(request: AuthenticatedHttpRequest, code: str, sent: PaidIn) -> PaymentsOut:
-    """Note that all amounts due in the study were paid."""
-    study = _study(request, code)
-    try:
-        ledger.pay(study, total=sent.total, by=request.user)
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
-    return _payments(study)
-
-
-def _payments(study: Study) -> PaymentsOut:
-    owed = ledger.amount_due(study)
-    return PaymentsOut(
-        currency=study.pay_currency,
-        people=owed.people,
-        total=owed.total,
-        accounts=[
-            AccountOut(
-                worker=each.worker,
-                promised=each.promised,
-                earned=each.earned,
-                bonus=each.bonus,
-                reversed=each.reversed,
-                paid=each.paid,
-                due=each.due,
-            )
-            for each in ledger.accounts(study)
-        ],
-    )

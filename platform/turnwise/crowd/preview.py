@@ -1,7 +1,7 @@
 """Preview of a study: a researcher sees each worker page in a frame, with a socket that stores nothing."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -37,9 +37,11 @@ from turnwise.languages.live_texts import live_languages
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RateLimit, RefusedError, as_json, parse_frame
 from turnwise.studies.asks import Moment
+from turnwise.studies.conditions.factors import conditions_of
 from turnwise.studies.models import ConsentVersion, Study, language_name
 from turnwise.studies.queries import studies_of
 from turnwise.studies.services import record_preview
+from turnwise.studies.sharing.permissions import Permission, may
 from turnwise.studies.tasks import task_of
 
 END = "end-"
@@ -149,7 +151,7 @@ def framed(view: View) -> View:
 
 def study_with_workers(request: HttpRequest, pk: int) -> Study:
     """Get a study that the user may see and that has workers, or raise Http404."""
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(studies_of(request.user, Permission.REVIEW), pk=pk)
     if not isinstance(task_of(study), WorkerTask):
         raise Http404("No workers take part in such a study.")
     return study
@@ -173,10 +175,10 @@ def preview(request: HttpRequest, pk: int) -> HttpResponse:
         "address": f"{page.address}?{urlencode(options.query)}",
         "way": [_to(each, query, page) for each in pages if not each.is_end],
         "ends": [_to(each, query, page) for each in pages if each.is_end],
-        "choices": _choices(study, query, page),
+        "choices": _choices(study, options, query, page),
         "has_script": page.key in work_of(study).previewed.pages_of(study),
     }
-    if study.previewed_at is None:
+    if study.previewed_at is None and may(request.user, Permission.CHANGE, study):
         record_preview(study.pk)
         study.refresh_from_db(fields=["previewed_at"])  # so that the page names the step after it
     return render(request, "crowd/preview.html", context)
@@ -190,7 +192,9 @@ def _query(query: Mapping[str, str], **changed: str) -> str:
     return f"?{urlencode({name: value for name, value in {**query, **changed}.items() if value})}"
 
 
-def _choices(study: Study, query: Mapping[str, str], page: PreviewPage) -> list[tuple[str, list[Choice]]]:
+def _choices(
+    study: Study, options: PreviewOptions, query: Mapping[str, str], page: PreviewPage
+) -> list[tuple[str, list[Choice]]]:
     """Groups of choices with their titles; groups with only one choice are left out."""
     languages = [(code, language_name(code)) for code in study.languages or [ENGLISH]]
     of_study = {code.lower() for code, _name in languages}
@@ -207,9 +211,19 @@ def _choices(study: Study, query: Mapping[str, str], page: PreviewPage) -> list[
     if page.is_end:
         panels = [(str(each.pk or ""), str(panel_of(each).title)) for each in panels_of(study)]
         offered.append((_("Comes by"), "panel", panels))
-    elif page.key == "work" and work_of(study).has_conversations and work_of(study).together == 1:
+    if page.key in ("instructions", "work"):
+        offered += [(factor, "condition", levels) for factor, levels in _levels(study, options)]
+    if page.key == "work" and work_of(study).has_conversations and work_of(study).together == 1:
         offered.append((_("Replies"), "bot", [("", _("Scripted")), *_bots(study)]))
     return [(title, _among(query, key, values)) for title, key, values in offered if len(values) > 1]
+
+
+def _levels(study: Study, options: PreviewOptions) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """By factor of the study, its levels, each with the number of the condition that it leads to."""
+    every, current = list(conditions_of(study.factors)), options.condition_in(study)
+    for factor in study.factors:
+        name, levels = factor["name"], [level["name"] for level in factor["levels"]]
+        yield name, [(str(every.index({**current, name: level}) + 1), level) for level in levels]
 
 
 def _among(query: Mapping[str, str], key: str, values: Sequence[tuple[str, str]]) -> list[Choice]:
@@ -251,7 +265,9 @@ def _template_and_context(study: Study, page: str, options: PreviewOptions) -> t
     if page == "practice":
         return "crowd/practice.html", {"settings": practice.page_settings(study)}
     if page == "instructions":
-        return task.instructions, instructions_context(study) | {"resume_code": EXAMPLE_CODE}
+        return task.instructions, instructions_context(study, options.condition_in(study)) | {
+            "resume_code": EXAMPLE_CODE
+        }
     if page.startswith(END):
         return "crowd/thanks.html", _end(study, Outcome(page.removeprefix(END)), options)
     consent = study.consent_versions.last()
@@ -312,7 +328,7 @@ class PreviewConsumer(AsyncWebsocketConsumer):
         user = user_of(self.scope)
         if user is None:
             raise RefusedError("no_session", SIGNED_OUT)
-        study = studies_of(user).filter(pk=self.scope["url_route"]["kwargs"]["pk"]).first()
+        study = studies_of(user, Permission.REVIEW).filter(pk=self.scope["url_route"]["kwargs"]["pk"]).first()
         found = None
         if study and isinstance(task_of(study), WorkerTask):
             # `language` is the language of the researcher's page, `shown_in` that of the preview.

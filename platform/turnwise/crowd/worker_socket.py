@@ -25,8 +25,8 @@ from turnwise.crowd.running import limits
 from turnwise.crowd.running.worker_status import NO_STATUS, WorkerStatus, watch, worker_statuses
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RateLimit, RefusedError, as_json, field, parse_frame
-from turnwise.live.layer import process_layer
-from turnwise.live.message_loop import dispatch_messages
+from turnwise.live.sockets.layer import process_layer
+from turnwise.live.sockets.message_loop import dispatch_messages
 
 # Faster than any person types or labels. Frames above this rate end the connection.
 BURST = 40

@@ -23,6 +23,7 @@ from turnwise.crowd.places.reservation import HOLD, bots_admitting
 from turnwise.languages.live_texts import live_language
 from turnwise.live.frames import Frame, RefusedError
 from turnwise.studies.asks import AskSpec
+from turnwise.studies.conditions.factors import Condition, conditions_of
 from turnwise.studies.models import Study
 from turnwise.studies.starting.intentions import Raters
 from turnwise.studies.tasks import Stage, StudyTask, task_of
@@ -40,11 +41,13 @@ class PreviewOptions:
         language: one of the study's languages, or one that is translated in the product.
         bot: key of the bot that answers; None for scripted replies.
         panel: key of the `StudyPanel` by which the worker arrives; None for the plain link.
+        condition: number of the worker's condition in a study with factors, from 1; None for the first.
     """
 
     language: str
     bot: int | None = None
     panel: int | None = None
+    condition: int | None = None
 
     @classmethod
     def of(cls, query: QueryDict, study: Study, *, language: str = "language") -> "PreviewOptions":
@@ -62,12 +65,23 @@ class PreviewOptions:
             else (study.languages or ["en"])[0],
             _number(query.get("bot")),
             _number(query.get("panel")),
+            _number(query.get("condition")),
         )
 
     @property
     def query(self) -> dict[str, str]:
-        values = {"language": self.language, "bot": self.bot, "panel": self.panel}
+        values = {
+            "language": self.language,
+            "bot": self.bot,
+            "panel": self.panel,
+            "condition": self.condition,
+        }
         return {name: str(value) for name, value in values.items() if value}
+
+    def condition_in(self, study: Study) -> Condition:
+        """The condition in this study; the first for a number that it does not have."""
+        every, number = list(conditions_of(study.factors)), self.condition or 1
+        return every[number - 1 if number <= len(every) else 0]
 
 
 def _number(text: str | None) -> int | None:

@@ -31,7 +31,7 @@ from turnwise.dialogues.seat_context import SeatContext
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, Tell
 from turnwise.live.metrics.recording import record_first_text
-from turnwise.live.newest import NewestSender
+from turnwise.live.sockets.newest import NewestSender
 from turnwise.studies.models import ReplyDisplay
 
 
@@ -219,7 +219,7 @@ def _layer() -> BaseChannelLayer:
 
 
 async def ask_bot(
-    seat: SeatContext, context: Context, on_loading: OnLoading, growing: GrowingReply | None
+    seat: SeatContext, context: Context, on_loading: OnLoading | None, growing: GrowingReply | None
 ) -> Reply:
     """Ask the bot of a seat for its reply, and show it meanwhile if it grows.
 

@@ -15,8 +15,8 @@ from turnwise.crowd.places.ending import complete
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.seat_context import SeatContext, group_of
 from turnwise.dialogues.services import end
-from turnwise.live.batches import BatchedStep
 from turnwise.live.frames import Frame, RefusedError
+from turnwise.live.sockets.batches import BatchedStep
 
 # Without a sign of life for this long, the partner is shown as away. Tabs are asked every few seconds.
 AWAY = timedelta(seconds=15)

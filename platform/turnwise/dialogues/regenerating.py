@@ -17,6 +17,7 @@ from turnwise.dialogues.reply_versions import KeptReply
 from turnwise.dialogues.seat_context import SeatContext
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, Tell
+from turnwise.live.sockets import draining
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,6 @@ Reload = Callable[[], Awaitable[None]]
 """Makes every tab of the seat read its state."""
 
 _running: set[tuple[int, int]] = set()  # (dialogue, position) of replies that are asked for in this process
-_tasks: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks only weakly
 
 
 async def regenerate(seat: SeatContext, *, position: int, key: UUID, send: Tell, reload: Reload) -> None:
@@ -50,8 +50,7 @@ async def regenerate(seat: SeatContext, *, position: int, key: UUID, send: Tell,
         raise
     context = queries.context_of(seat, texts)
     task = asyncio.create_task(_fetch_version(seat, context, position, key, send, reload))
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
+    draining.hold(task)
     before = seat.progress_before(progress, position)
     await send({"type": "regenerating", "position": position, "progress": before.frame})
 

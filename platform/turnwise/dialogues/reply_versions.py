@@ -20,9 +20,9 @@ from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.queries import progress_of, saved_turn
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.dialogues.services import reply_values
-from turnwise.live.batches import BatchedStep
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError
+from turnwise.live.sockets.batches import BatchedStep
 
 ADD = BatchedStep(
     "dialogues_add_reply_version",

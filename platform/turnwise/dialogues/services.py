@@ -30,9 +30,10 @@ from turnwise.dialogues.queries import context_of, count_faults, progress_of, pr
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.dialogues.turn_steps import REPLY, SAY, SAY_AND_REPLY, SAY_WITH_PICTURE
 from turnwise.knowledge.reading_sets import parse_pasted
-from turnwise.live.batches import Values
 from turnwise.live.database import in_database
 from turnwise.live.frames import RefusedError, too_long
+from turnwise.live.sockets.batches import Values
+from turnwise.live.traces.spans import traced
 from turnwise.studies.asks import About, By, Moment
 from turnwise.studies.models import Speaker as Opener
 from turnwise.studies.models import Study
@@ -101,12 +102,13 @@ def create_dialogue(study: Study, first: SeatOccupant, second: SeatOccupant, *, 
     """Create a conversation by the study's protocol, with both seats; the first occupant speaks first."""
     opening = study.opening_text
     asks = [asks_of_study(study, of_worker=bool(occupant.assignment)) for occupant in (first, second)]
-    has_people = first.assignment or second.assignment
+    person = first.assignment or second.assignment
+    condition = person.participation.condition if person else {}
     dialogue = Dialogue.objects.create(
         study=study,
         started_at=now,
         language=study.only_language,
-        scenario=scenarios.deal(study, first.bot or second.bot) if has_people else None,
+        scenario=scenarios.deal(study, first.bot or second.bot, condition) if person else None,
         opening_turns=1 if opening else 0,
         turns=1 if opening else 0,
         min_turns=study.min_turns,
@@ -157,6 +159,7 @@ def bot_of(assignment: Assignment) -> Bot:
     return assignment.study_bot.bot
 
 
+@traced("save message and reply")
 async def save_exchange(seat: SeatContext, context: Context, *, key: str, reply: Reply) -> Exchange | None:
     """Save a message and the bot's reply to it in one step, both or neither.
 
@@ -183,6 +186,7 @@ async def save_exchange(seat: SeatContext, context: Context, *, key: str, reply:
     return Exchange(_human_turn(seat, position, text, key), context, before, replied)
 
 
+@traced("save message")
 async def open_exchange(seat: SeatContext, *, text: str, key: UUID, picture: str = "") -> Exchange:
     """Save the worker's message, once per key, and return the context for the bot.
 
@@ -255,6 +259,7 @@ def _explain_refusal(seat: SeatContext, *, text: str, key: UUID, picture: str) -
     return Exchange(human_turn, context, progress, replied)
 
 
+@traced("save reply")
 async def close_exchange(seat: SeatContext, *, position: int, reply: Reply) -> tuple[SavedTurn, Progress]:
     """Save the bot's reply at `position`. A reply that is already there stays.
 

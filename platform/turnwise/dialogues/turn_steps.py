@@ -1,6 +1,6 @@
-"""The steps that save turns: database functions in `sql/`, run in batches (live/batches.py)."""
+"""The steps that save turns: database functions in `sql/`, run in batches (live/sockets/batches.py)."""
 
-from turnwise.live.batches import BatchedStep
+from turnwise.live.sockets.batches import BatchedStep
 
 _DUE = {"due_0": "integer[]", "due_1": "integer[]"}
 # Stored with a reply's text: the last parameters of both steps that save a reply.

@@ -26,6 +26,8 @@ from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, Tell
 from turnwise.live.metrics.recording import TurnClock
+from turnwise.live.sockets import draining
+from turnwise.live.traces.spans import traced
 from turnwise.studies.models import ReplyDisplay
 
 LONGEST_MS = 24 * 3600 * 1000
@@ -115,9 +117,9 @@ BOT_FAILED = _("The chatbot could not answer. Your work is safe, and this does n
 # is saved, and the worker finds it on return.
 _answering: set[tuple[int, int]] = set()
 _starting: set[tuple[int, int]] = set()  # the ones whose bot is still loading
-_tasks: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks only weakly
 
 
+@traced("turn")
 async def take_turn(
     seat: SeatContext,
     *,
@@ -221,10 +223,10 @@ def _schedule_reply(
         return
     _answering.add((seat.dialogue_id, progress.turns))
     task = asyncio.create_task(_fetch_reply(seat, context, progress, send, clock))
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
+    draining.hold(task)
 
 
+@traced("reply")
 async def _fetch_reply(
     seat: SeatContext, context: Context, progress: Progress, send: Tell, clock: TurnClock | None
 ) -> None:

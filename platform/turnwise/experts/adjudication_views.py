@@ -29,7 +29,8 @@ from turnwise.judging.models import Item
 from turnwise.judging.views import reading_for
 from turnwise.questions.question_sets import describe_answers_error, question_set
 from turnwise.studies.models import Study
-from turnwise.studies.queries import real_studies_of, studies_of
+from turnwise.studies.queries import studies_of
+from turnwise.studies.sharing.permissions import Permission, may
 
 PER_PAGE = 50
 SESSION = "adjudicates"
@@ -70,8 +71,8 @@ def _study_of(request: HttpRequest, pk: int) -> tuple[Study, Adjudicator]:
         _SignInError: the visitor is neither signed in nor an invited adjudicator.
         Http404: the person may not decide in it, or it has no queue.
     """
-    if request.user.is_authenticated and studies_of(request.user).filter(pk=pk).exists():
-        return experts_study(request, pk), Adjudicator(user=request.user)
+    if request.user.is_authenticated and studies_of(request.user, Permission.REVIEW).filter(pk=pk).exists():
+        return experts_study(request, pk, Permission.REVIEW), Adjudicator(user=request.user)
     digest = request.session.get(SESSION, {}).get(str(pk))
     invitation = _valid_invitations().filter(study=pk, digest=digest).first() if digest else None
     if invitation is not None:
@@ -107,7 +108,9 @@ def items(request: HttpRequest, pk: int) -> HttpResponse:
         "page": page,
         "rows": [(each, texts.get(each.item_id, ""), _wordings(each)) for each in page],
         "next": next((each for each in ready if not each.is_decided), None),
-        "gold_form": _gold_form(request, study) if adjudicator.user and decided else None,
+        "gold_form": _gold_form(request, study)
+        if adjudicator.user and decided and may(adjudicator.user, Permission.CHANGE, study)
+        else None,
         "is_closed": study.state == Study.State.CLOSED,
     }
     return render(request, "experts/items.html", context)
@@ -132,11 +135,7 @@ def _text(item: Item) -> str:
 
 def _gold_form(request: HttpRequest, study: Study, data: Any = None) -> GoldForm:
     assert request.user.is_authenticated
-    sets = {ask.question_set for ask in study.work_asks}
-    drafts = real_studies_of(request.user).filter(
-        state=Study.State.DRAFT, task=study.task, asks__question_set__in=sets
-    )
-    return GoldForm(drafts.exclude(pk=study.pk).distinct(), data)
+    return GoldForm(disputes.drafts_for_gold(request.user, study), data)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -148,7 +147,7 @@ def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
         return redirect_to_login(request.get_full_path())
     if request.method == "POST" and too_often(request, "adjudication", rate="300/m"):
         return too_many(request)
-    found = get_object_or_404(study.items.select_related("ask").filter(right_answers__isnull=True), key=key)
+    found = get_object_or_404(disputes.items_of_raters(study), key=key)
     steps = disputes.adjudication_steps(study)
     judged = next(iter(disputes.judged_items(study, steps, found)), None) if steps else None
     if request.method != "POST":

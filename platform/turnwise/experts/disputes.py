@@ -10,16 +10,19 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
+from django.db.models import QuerySet
 
 from evaluation.questions import Answer, QuestionSet, coded_answers
 from evaluation.report.adjudication import Decisions, disputed, open_questions
 from evaluation.report.figures import coded_questions
+from turnwise.accounts.models import User
 from turnwise.experts.models import Adjudication
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.models import Item, JudgingPlan, Slot
 from turnwise.judging.queries import abandoned_slots, counts_in_primary_analysis
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Study
+from turnwise.studies.queries import real_studies_of
 
 MOST_LABELS = 100_000
 Answers = Mapping[str, Answer]
@@ -31,11 +34,26 @@ SELECT i.id, i.key, i.ask_id, l.id, l.answers
   JOIN judging_item AS i ON i.id = s.item_id
   JOIN labels_label AS l ON l.id = s.label_id
  WHERE s.study_id = %(study)s AND NOT s.is_gold AND i.right_answers IS NULL AND s.occasion = 1
+   AND i.anchor_id IS NULL
    AND (%(item)s::bigint IS NULL OR i.id = %(item)s)
    AND {counts_in_primary_analysis("l.study_id")}
  ORDER BY i.key, l.id
  LIMIT {MOST_LABELS}
 """
+
+
+def items_of_raters(study: Study) -> QuerySet[Item]:
+    """Items about which an adjudicator may decide: all but gold items and anchors."""
+    return study.items.filter(right_answers__isnull=True, anchor=None).select_related("ask", "study")
+
+
+def drafts_for_gold(user: User, study: Study) -> QuerySet[Study]:
+    """Drafts of a person in which the decided items of a study can become gold items."""
+    sets = {ask.question_set for ask in study.work_asks}
+    drafts = real_studies_of(user).filter(
+        state=Study.State.DRAFT, task=study.task, asks__question_set__in=sets
+    )
+    return drafts.exclude(pk=study.pk).distinct()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.judging.queue.services import plan_of
 from turnwise.judging.views import judging_study
 from turnwise.studies.models import Study
+from turnwise.studies.sharing.permissions import Permission
 from turnwise.studies.tasks import task_of
 
 
@@ -41,13 +42,13 @@ class NewLink(NamedTuple):
     mailed_to: str
 
 
-def experts_study(request: HttpRequest, pk: int) -> Study:
-    """A judging study that the person works on, whose items an adjudicator may decide.
+def experts_study(request: HttpRequest, pk: int, permission: Permission = Permission.CHANGE) -> Study:
+    """A judging study on which the person has the permission, and whose items an adjudicator may decide.
 
     Raises:
         Http404: there is none.
     """
-    study = judging_study(request, pk)
+    study = judging_study(request, pk, permission)
     task = task_of(study)
     if study.rehearsal_of_id or not (isinstance(task, QueuedTask) and task.has_adjudication):
         raise Http404("Experts are invited to studies in which people judge one item after the other.")

@@ -10,6 +10,7 @@ from turnwise.studies.asks import About
 from turnwise.studies.bundles import record_export
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.queries import readable_studies_of, studies_of
+from turnwise.studies.sharing.permissions import Permission
 from turnwise.studies.tasks import keys_of
 
 
@@ -20,8 +21,8 @@ def exported_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
 
 
 def bundled_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """Studies whose bundle the user may make: their own, because bundles contain settings of bots."""
-    return studies_of(user).filter(task__in=keys_of(TaskWithReport))
+    """Studies whose bundle the user may make and download."""
+    return studies_of(user, Permission.BUNDLE).filter(task__in=keys_of(TaskWithReport))
 
 
 def note_export(study: Study) -> None:

@@ -4,7 +4,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Schema, Status
@@ -16,7 +15,7 @@ from turnwise.exports import bundle_jobs, turn_files
 from turnwise.exports import tasks as jobs
 from turnwise.exports.access import bundled_studies_of, exported_studies_of, note_export
 from turnwise.exports.bundle_jobs import newest_and_made
-from turnwise.live.http_responses import answers, attachment
+from turnwise.live.http_responses import answers, attachment, refusals_as_conflicts
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Study
 
@@ -58,10 +57,8 @@ def request_bundle(request: AuthenticatedHttpRequest, code: str) -> Status[Bundl
     study = get_object_or_404(bundled_studies_of(request.user), code=code)
     if too_often(request, "bundle", rate="6/m", key="user"):
         raise HttpError(429, "A bundle can be asked for 6 times a minute. Wait a little.")
-    try:
+    with refusals_as_conflicts():
         wanted, is_new = bundle_jobs.request_bundle(study, by=request.user)
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
     if is_new and not is_sent(partial(jobs.make_bundle.delay, wanted.pk)):
         bundle_jobs.mark_failed(wanted.pk, str(NOT_STARTED))
         raise HttpError(503, str(NOT_STARTED))

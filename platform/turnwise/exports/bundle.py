@@ -21,8 +21,8 @@ from evaluation.report.bundles.columns import Table
 from evaluation.report.bundles.recomputation import FORMAT, LIBRARIES
 from evaluation.report.bundles.self_descriptions import audit_figures
 from evaluation.report.bundles.tables import AUDITS
-from evaluation.report.latex import tables
-from evaluation.report.preregistration import as_markdown, as_text
+from evaluation.report.publishing.latex import tables
+from evaluation.report.publishing.preregistration import as_markdown, as_text
 from turnwise.audits.queries import audits_of_bots
 from turnwise.bots import composition
 from turnwise.bots.models import Bot
@@ -31,9 +31,10 @@ from turnwise.bots.queries import visible_bots
 from turnwise.charts.layout import LIGHT, standalone
 from turnwise.crowd.entry.worker_views import instructions_context
 from turnwise.crowd.worker_task import WorkerTask, work_of
+from turnwise.exports.audit_rows import audit_rows, to_columns
 from turnwise.exports.bundle_pictures import add_pictures, sent_pictures
 from turnwise.exports.files import FORMATS, Archive, schema_of, with_times_as_text
-from turnwise.exports.rows import Batch, answered_sets, audit_rows, rows, rows_in, tables_of, to_columns
+from turnwise.exports.rows import Batch, answered_sets, rows, rows_in, tables_of
 from turnwise.judging.batteries.battery_rules import as_json, battery_of
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import judgments_in
@@ -257,7 +258,7 @@ def _documents(study: Study, result: dict[str, Any]) -> Iterator[tuple[str, str 
 
     yield "study.json", _to_json(describe_study(study))
     if isinstance(task_of(study), WorkerTask):
-        shown = instructions_context(study) | {"resume_code": "", "started": False, "begin": ""}
+        shown = instructions_context(study, {}) | {"resume_code": "", "started": False, "begin": ""}
         yield "instructions.html", render_to_string(work_of(study).instructions, shown)
     for consent in study.consent_versions.all():
         yield f"consent/{consent.number}.txt", consent.text

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
-from evaluation.questions.parts import FIRST, SECOND, TIED
+from evaluation.questions.parts import BOTH_BAD, FIRST, SECOND, TIED
 from evaluation.texts.personal_data import Redactor
 from turnwise.exports.grouped_rows import grouped_rows
 from turnwise.exports.turn_files import JUDGED
@@ -33,8 +33,9 @@ SELECT pair.id, c.key, c.turns, r1.text, r2.text, i.first_system, i.second_syste
 def lines(study: Study) -> Generator[str]:
     """Yield a JSON object for each pair of responses that most raters decided in one way.
 
-    Ties do not count as votes; a pair with as many votes for either side is left out. The first question of a
-    set decides, “better” or “quality”. Judgments outside the primary analysis and gold items do not count.
+    Ties and “both are bad” do not count as votes; a pair with as many votes for either side is left out. The
+    first question of a set decides, “better” or “quality”. Judgments outside the primary analysis and gold
+    items do not count.
     """
     redactor = redactor_for(study)
     for rows in grouped_rows("preferences", _JUDGMENTS, {"study": study.pk}):
@@ -55,7 +56,8 @@ def _pair(rows: Sequence[tuple[Any, ...]], redactor: Redactor) -> Iterator[str]:
         "rejected": [{"role": "assistant", "content": redactor(rejected[0])}],
         "chosen_model": chosen[1],
         "rejected_model": rejected[1],
-        "votes": {"chosen": chosen[2], "rejected": rejected[2], "tied": votes[TIED]},
+        "votes": {"chosen": chosen[2], "rejected": rejected[2], "tied": votes[TIED]}
+        | ({"both_bad": votes[BOTH_BAD]} if votes[BOTH_BAD] else {}),
     }
     yield json.dumps(value, ensure_ascii=False) + "\n"
 

@@ -23,7 +23,8 @@ from turnwise.privacy.personal_data import answered, redactor_for
 from turnwise.questions.question_sets import question_set
 from turnwise.reports.report_kinds import ReportedTask
 from turnwise.studies.models import Study
-from turnwise.studies.queries import readable_studies_of, studies_of
+from turnwise.studies.queries import readable_studies_of
+from turnwise.studies.rest.lookup import study_at
 from turnwise.studies.tasks import keys_with_conversations, task_of
 
 router = Router(tags=["studies"])
@@ -44,6 +45,9 @@ class ParticipantOut(Schema):
     outcome: str = Field(description="Empty before the end.")
     completion_code: str = Field(description="Empty before they saw it.")
     pilot: bool
+    condition: dict[str, str] = Field(
+        description="By name of a factor of the study, the level that they were assigned to."
+    )
     signs: str = Field(description="Signs of carelessness or fraud, as the newest report found them.")
     proposed_reason: str = Field(description="Why the study's rules propose to exclude them.")
     excluded_at: datetime | None
@@ -134,7 +138,7 @@ def participants(
     request: AuthenticatedHttpRequest, code: str, since: Since = None, cursor: Cursor = "", limit: Limit = 100
 ) -> dict[str, Any]:
     """List the participants of a study that you work on. `since`: of consent, end or exclusion."""
-    study = get_object_or_404(studies_of(request.user), code=code)
+    study = study_at(request, code)
     rows = participations_of(study)
     if since:
         rows = rows.filter(
@@ -158,6 +162,7 @@ def _participant(row: Participation) -> ParticipantOut:
         outcome=assignment.outcome if assignment else "",
         completion_code=row.disclosed_code,
         pilot=row.pilot,
+        condition=row.condition,
         signs=row.signs,
         proposed_reason=row.proposed_reason,
         excluded_at=row.excluded_at,
@@ -234,7 +239,7 @@ def _turn(row: Turn, redactor: Redactor) -> TurnOut:
 def labels(
     request: AuthenticatedHttpRequest, code: str, since: Since = None, cursor: Cursor = "", limit: Limit = 100
 ) -> dict[str, Any]:
-    """List the labels of a study that you may read, without gold items. `since`: given or changed."""
+    """List the labels of a study that you may read, without gold and anchors. `since`: given or changed."""
     study = get_object_or_404(exported_studies_of(request.user), code=code)
     rows = _labels(study).select_related("ask", "turn__dialogue", "dialogue")
     if since:
@@ -250,7 +255,8 @@ def _labels(study: Study) -> QuerySet[Label]:
     about_people = Q(study=study, participation__isnull=False)
     if not isinstance(task, ReportedTask):
         return Label.objects.filter(about_people)
-    work = task.labels(study).filter(study=study).exclude(slot__is_gold=True).order_by().values("pk")
+    counted = task.labels(study).filter(study=study).exclude(slot__is_gold=True)
+    work = counted.exclude(slot__item__anchor__isnull=False).order_by().values("pk")
     return Label.objects.filter(Q(pk__in=work) | about_people)
 
 

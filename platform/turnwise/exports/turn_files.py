@@ -22,6 +22,7 @@ from turnwise.knowledge.reading_sets import parse_pasted
 from turnwise.privacy.personal_data import answered, redactor_for
 from turnwise.questions.question_sets import question_set
 from turnwise.reports.report_kinds import ReportedTask
+from turnwise.studies.conditions.factors import column_of
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import task_of
 
@@ -67,6 +68,7 @@ class LabelledTurn(NamedTuple):
     picture: str | None
     picture_description: str | None
     scenario: str | None
+    condition: str | None
 
 
 def _texts(conversation: str, seat: str, order: str) -> str:
@@ -125,7 +127,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
        {OWN_MATERIAL},
        CASE WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
        ask.number, {picture_before("d.id", "l.position")},
-       {description_before("d.id", "l.position")}, d.scenario->>'name'
+       {description_before("d.id", "l.position")}, d.scenario->>'name', p.condition::text
   FROM (SELECT * FROM dialogues_dialogue WHERE study_id = %(study)s ORDER BY id) AS d
  CROSS JOIN LATERAL (
        SELECT given.*, said.position, said.text, said.latency_ms, said.generation, said.bot_version_id
@@ -175,7 +177,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
        CASE WHEN l.response_id IS NOT NULL THEN 'response' WHEN l.context_id IS NOT NULL THEN 'context'
             WHEN l.turn_id IS NULL THEN 'dialogue' ELSE 'turn' END,
        ask.number, {picture_before("d.id", "i.position")},
-       {description_before("d.id", "i.position")}, d.scenario->>'name'
+       {description_before("d.id", "i.position")}, d.scenario->>'name', NULL
   FROM {JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
@@ -200,15 +202,15 @@ _PAIR_SIDE = """CASE WHEN read.dialogue IS NOT NULL THEN
 PAIR_JUDGMENTS = f"""
 SELECT s.code, CASE WHEN slot.is_swapped THEN i.second_system || ' against ' || i.first_system
                     ELSE i.first_system || ' against ' || i.second_system END,
-       NULL, coalesce(d.public_id::text, c.key), coalesce(d.ending, ''), i.repetition, i.before,
-       CASE WHEN c.id IS NULL THEN ''
+       NULL, coalesce(d.public_id::text, c.key), coalesce(d.ending, ''), coalesce(pair.turns, i.repetition),
+       i.before, CASE WHEN c.id IS NULL THEN ''
             WHEN slot.is_swapped THEN jsonb_build_array(i.second_text, i.first_text)::text
             ELSE jsonb_build_array(i.first_text, i.second_text)::text END,
        coalesce(p.pseudonym, crowd_pseudonym(l.rater_id, l.study_id)), l.question_set, l.answers::text, NULL,
        to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        coalesce(p.excluded_at IS NOT NULL, false), coalesce(d.origin, ''), {NO_GENERATION}, {NO_VERSIONS},
        s.primary_analysis = 'all' OR p.excluded_at IS NULL, l.shown_ms, l.answer_ms, l.occasion,
-       {_material(_PAIR_SIDE)}, 'pair', ask.number, NULL, NULL, NULL
+       {_material(_PAIR_SIDE)}, 'pair', ask.number, NULL, NULL, NULL, NULL
   FROM {JUDGED}
   JOIN labels_label AS l ON l.id = slot.label_id
   JOIN studies_ask AS ask ON ask.id = l.ask_id
@@ -228,7 +230,7 @@ ABOUT_PEOPLE = f"""
 SELECT s.code, '', NULL, '', '', NULL::integer, NULL, NULL, p.pseudonym, l.question_set, l.answers::text,
        NULL::integer, to_char(l.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), l.changes,
        p.excluded_at IS NOT NULL, '', {NO_GENERATION}, {NO_VERSIONS}, false, l.shown_ms, l.answer_ms,
-       p.number, NULL, 'person', ask.number, NULL, NULL, NULL
+       p.number, NULL, 'person', ask.number, NULL, NULL, NULL, p.condition::text
   FROM labels_label AS l
   JOIN studies_ask AS ask ON ask.id = l.ask_id
   JOIN crowd_participation AS p ON p.id = l.participation_id
@@ -301,15 +303,17 @@ def _redacted(row: LabelledTurn, redactor: Redactor) -> LabelledTurn:
 
 
 class AnswerColumns(NamedTuple):
-    """Columns of the answers to a study's questions.
+    """Columns of the answers to a study's questions, and of its factors.
 
     Attributes:
         columns: their names, one for each question.
         keys: the question's key of each column, by question set; None for questions of other sets.
+        factors: names of the study's factors.
     """
 
     columns: list[str]
     keys: dict[str, list[str | None]]
+    factors: list[str]
 
     def answers(self, row: LabelledTurn, given: Mapping[str | None, Answer]) -> list[Answer | None]:
         """Answers of a row, column by column."""
@@ -325,12 +329,12 @@ def _answer_columns(study: Study) -> AnswerColumns:
         key: [of_set[name].key if name in of_set else None for name in columns]
         for key, of_set in of_sets.items()
     }
-    return AnswerColumns(columns, keys)
+    return AnswerColumns(columns, keys, [factor["name"] for factor in study.factors])
 
 
 def csv_lines(study: Study) -> Generator[str]:
     asked = _answer_columns(study)
-    yield csv_text([[*_BEFORE, *asked.columns, *_AFTER]])
+    yield csv_text([[*_BEFORE, *asked.columns, *_AFTER, *map(column_of, asked.factors)]])
     for batch in labelled_turns(study):
         yield csv_of(_csv_columns(batch, asked))
 
@@ -343,13 +347,22 @@ def jsonl_lines(study: Study) -> Generator[bytes]:
 
 _ANSWERS_INDEX = LabelledTurn._fields.index("answers")
 """Index of the column `answers`; the columns of single questions stand before it."""
-_BEFORE, _AFTER = LabelledTurn._fields[:_ANSWERS_INDEX], LabelledTurn._fields[_ANSWERS_INDEX:]
+_BEFORE, _AFTER = LabelledTurn._fields[:_ANSWERS_INDEX], LabelledTurn._fields[_ANSWERS_INDEX:-1]
+"""Columns before and after those of single questions; the last field, `condition`, has its own columns."""
 
 
 def _csv_columns(batch: Sequence[LabelledTurn], asked: AnswerColumns) -> list[Sequence[object]]:
     columns: list[Sequence[object]] = list(zip(*batch, strict=True))
     answers = zip(*(asked.answers(row, orjson.loads(row.answers)) for row in batch), strict=True)
-    return [*columns[:_ANSWERS_INDEX], *map(_plain, answers), *columns[_ANSWERS_INDEX:]]
+    conditions = [_condition(row) for row in batch] if asked.factors else []
+    levels = [[each.get(factor) for each in conditions] for factor in asked.factors]
+    return [*columns[:_ANSWERS_INDEX], *map(_plain, answers), *columns[_ANSWERS_INDEX:-1], *levels]
+
+
+def _condition(row: LabelledTurn) -> dict[str, str]:
+    """By factor, the level of the person who gave the label."""
+    levels: dict[str, str] = orjson.loads(row.condition) if row.condition else {}
+    return levels
 
 
 def _plain(answers: Sequence[Answer | None]) -> list[object]:
@@ -361,7 +374,9 @@ def _json_line(row: LabelledTurn, asked: AnswerColumns) -> bytes:
     given = orjson.loads(row.answers)
     fields: dict[str, object] = dict(zip(_BEFORE, row[:_ANSWERS_INDEX], strict=True))
     fields.update(zip(asked.columns, asked.answers(row, given), strict=True))
-    fields.update(zip(_AFTER, row[_ANSWERS_INDEX:], strict=True))
+    fields.update(zip(_AFTER, row[_ANSWERS_INDEX:-1], strict=True))
+    if asked.factors:
+        fields["condition"] = _condition(row)
     fields["answers"] = given
     fields["remarks"] = orjson.loads(row.remarks) if row.remarks else []
     fields["material"] = orjson.loads(row.material) if row.material else []

@@ -9,10 +9,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import too_many, too_often
-from turnwise.exports import bundle_jobs, chat_formats, preference_pairs, published_formats, turn_files
+from turnwise.exports import bundle_jobs, preference_pairs, published_formats, turn_files
 from turnwise.exports import tasks as jobs
 from turnwise.exports.access import bundled_studies_of, exported_studies_of, note_export
 from turnwise.exports.bundle_jobs import newest_and_made
+from turnwise.exports.chat_files import data_set as data_sets
+from turnwise.exports.chat_files import inspect_logs as logs
+from turnwise.exports.chat_files import messages as chat_messages
+from turnwise.exports.chat_files import turn_table
 from turnwise.live.http_responses import T, attachment
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Bundle, Study
@@ -22,6 +26,7 @@ _TYPES = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "jsonl": "application/jsonl",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "zip": "application/zip",
 }
 
@@ -69,20 +74,38 @@ def topical_chat_reading_sets(request: HttpRequest, pk: int) -> StreamingHttpRes
 @require_GET
 @login_required
 def openai_messages(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _export_chats(request, pk, chat_formats.openai_lines, "openai", "jsonl")
+    return _export_chats(request, pk, chat_messages.openai_lines, "openai", "jsonl")
 
 
 @require_GET
 @login_required
 def sharegpt(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    return _export_chats(request, pk, chat_formats.sharegpt_lines, "sharegpt", "jsonl")
+    return _export_chats(request, pk, chat_messages.sharegpt_lines, "sharegpt", "jsonl")
 
 
 @require_GET
 @login_required
 def data_set(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     """Download the conversations as Parquet with a data card, zipped."""
-    return _export_chats(request, pk, chat_formats.data_set, "dataset", "zip")
+    return _export_chats(request, pk, data_sets.data_set, "dataset", "zip")
+
+
+@require_GET
+@login_required
+def turn_table_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export_chats(request, pk, turn_table.csv_lines, "turn_table", "csv")
+
+
+@require_GET
+@login_required
+def turn_table_workbook(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export_chats(request, pk, turn_table.workbook, "turn_table", "xlsx")
+
+
+@require_GET
+@login_required
+def inspect_logs(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    return _export_chats(request, pk, logs.inspect_logs, "inspect_logs", "zip")
 
 
 @require_GET

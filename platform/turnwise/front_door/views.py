@@ -14,8 +14,9 @@ from chatbots.errors import ChatbotError
 from evaluation.questions import QUESTION_SETS
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.bots.trial import UnusableError, json_of
-from turnwise.front_door import demo, installation
+from turnwise.front_door import demo, examples, installation
 from turnwise.live.markdown import as_html
+from turnwise.publications.public_views import results_context
 from turnwise.studies.asks import UNDER_EACH_REPLY
 
 
@@ -58,6 +59,31 @@ def demo_reply(request: HttpRequest) -> JsonResponse:
     except ChatbotError:
         # Its words may name hosts and settings, which are not for everybody.
         return JsonResponse({"error": _("The chatbot did not answer. Send it again.")}, status=503)
+
+
+@require_safe
+def example_reports(request: HttpRequest) -> HttpResponse:
+    """List the example reports, which are made from rehearsals."""
+    rows = [(each, examples.load(each.key)) for each in examples.EXAMPLES]
+    return _kept(render(request, "front_door/examples.html", {"rows": rows}))
+
+
+@require_safe
+def example_report(request: HttpRequest, key: str) -> HttpResponse:
+    """Show an example report as a published report is shown, with what was injected."""
+    kind = next((each for each in examples.EXAMPLES if each.key == key), None)
+    if kind is None:
+        raise Http404("There is no such example. /examples/ lists all.")
+    found = examples.load(key)
+    snapshot = {**found.snapshot, "title": str(kind.title)}
+    context = results_context(snapshot, found.charts) | {"kind": kind, "example": found}
+    return _kept(render(request, "front_door/example.html", context))
+
+
+def _kept(response: HttpResponse) -> HttpResponse:
+    """Let browsers keep a page that changes only with a new version of Turnwise."""
+    response["Cache-Control"] = "public, max-age=3600"
+    return response
 
 
 @require_safe

@@ -1,15 +1,17 @@
 """A judge card: a run's labels beside those of people. Brings scipy; import it only where it is needed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from evaluation.assisted.estimates import AssistedEstimate
 from evaluation.files.writing import MINUS, figure, percent, signed, with_unit
 from evaluation.machine_judges.agreement import EVERY_SYSTEM, Agreement, agreements
+from evaluation.machine_judges.calibration import Calibration, calibrations
 from evaluation.machine_judges.errors import ScoreErrors, score_errors
 from evaluation.machine_judges.judged import JudgedItems
 from evaluation.machine_judges.orders import OrderBias, order_biases
@@ -18,9 +20,14 @@ from evaluation.questions import FIRST, SECOND, Score
 from evaluation.statistics.differences import Difference, format_p
 from evaluation.statistics.inference import Estimate, Nouns
 from evaluation.statistics.interval import Interval, Undefined
+from turnwise.judges.calibration_charts import charts_of
 from turnwise.judges.item_properties import agreement_by_property
-from turnwise.judges.judged_labels import judged_items, noun_of_ask, seen_items
-from turnwise.judges.models import JudgeRun
+from turnwise.judges.judged_labels import judged_items, noun_of_ask
+from turnwise.judges.models import Judge, JudgeRun
+from turnwise.judges.queries import runs_of, seen_items
+
+WORDY = 2_000
+"""Characters above which an answer is remarked on: a form has a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,28 @@ class AgreementRow:
     items: int
     percent: str
     alpha: str
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationTable:
+    """Calibration about one question, in words, with its chart."""
+
+    question: str
+    items: int
+    from_draws: bool
+    brier: str
+    error: str
+    bins: list[tuple[int, str, str]]
+    svg: str
+    narrow_svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """Agreement of a panel, or of one of its members, about a question."""
+
+    name: str
+    agreement: AgreementRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +123,11 @@ class Card:
         judge_items: number of items that the judge answered.
         constant: sentences about questions that the judge answers alike for every item.
         seen: number of items left out because the prompt had their right answers.
+        is_drawn: whether items were drawn for people by a judge's uncertainty.
         orders: of pairs, how far the order of the sides decides.
+        remarks: sentences about answers of many pages, and about ties of a panel.
+        calibration: of judges with probabilities or several answers, how often people agree.
+        members: of a panel, agreement of each member with people, after that of the panel.
     """
 
     people_items: int
@@ -105,6 +138,10 @@ class Card:
     constant: list[str] = field(default_factory=list)
     orders: list[OrderRow] = field(default_factory=list)
     seen: int = 0
+    is_drawn: bool = False
+    remarks: list[str] = field(default_factory=list)
+    members: list[MemberRow] = field(default_factory=list)
+    calibration: list[CalibrationTable] = field(default_factory=list)
 
 
 def card_of(run: JudgeRun) -> Card:
@@ -113,7 +150,8 @@ def card_of(run: JudgeRun) -> Card:
     nouns = Nouns(cluster=noun_of_ask(run.ask), rater="rater")
     of_people, of_judge = len(np.unique(judged.people.item)), len(np.unique(judged.judge.item))
     if not of_judge:
-        return Card(of_people, of_judge, seen=seen_items(run))
+        remarks = [sentence for sentence in (_wordy(run), _ties(run)) if sentence]
+        return Card(of_people, of_judge, seen=seen_items(run), remarks=remarks)
     errors, estimates = score_errors(judged, nouns=nouns), together(judged, nouns=nouns)
     captions = {question.key: question.wording for question in judged.questions.questions}
     return Card(
@@ -125,22 +163,70 @@ def card_of(run: JudgeRun) -> Card:
             for title, rows in (agreement_by_property(run, judged) if of_people else [])
         ],
         [_tables(*each, nouns) for each in zip(errors, estimates, strict=True)] if of_people else [],
-        [_alike(captions[key]) for key in _constant_questions(judged)],
+        [_alike(captions[key], items) for key, items in _constant_questions(judged).items()],
         [_order_row(each, captions[each.question]) for each in order_biases(judged, nouns=nouns)],
         seen_items(run),
+        judged.probability is not None,
+        [sentence for sentence in (_wordy(run), _ties(run)) if sentence],
+        _member_rows(run, captions) if of_people else [],
+        [_calibration(each, captions[each.question]) for each in calibrations(judged)],
     )
 
 
-def _constant_questions(judged: JudgedItems) -> list[str]:
-    """Keys of the questions that the judge answers alike for at least two items, and never otherwise."""
-    given = ((key, values[~np.isnan(values)]) for key, values in judged.judge.answers.items())
-    return [key for key, values in given if len(values) > 1 and np.ptp(values) == 0]
+def _constant_questions(judged: JudgedItems) -> dict[str, int]:
+    """Number of items by question that the judge answers alike for at least two items, never otherwise."""
+    found = {}
+    for key, values in judged.judge.answers.items():
+        is_given = ~np.isnan(values)
+        items = len(np.unique(judged.judge.item[is_given]))
+        if items > 1 and np.ptp(values[is_given]) == 0:
+            found[key] = items
+    return found
 
 
-def _alike(wording: str) -> str:
-    return _(
-        "The judge gives every item the same answer to “%(question)s”, so it tells nothing about them."
-    ) % {"question": wording}
+def _wordy(run: JudgeRun) -> str:
+    """How many answers are far longer than any form, if there are any."""
+    long = run.labels.filter(characters__gt=WORDY).count() if run.judge.bot_id else 0
+    sentence = ngettext(
+        "%(n)s answer has more than %(characters)s characters, where a few words would do: the bot argues "
+        "instead of answering. Look at what it writes, or choose another.",
+        "%(n)s answers have more than %(characters)s characters, where a few words would do: the bot argues "
+        "instead of answering. Look at what it writes, or choose another.",
+        long,
+    )
+    return sentence % {"n": f"{long:,}", "characters": f"{WORDY:,}"} if long else ""
+
+
+def _ties(run: JudgeRun) -> str:
+    """How many labels of a panel lack an answer, if there are any."""
+    undecided = run.labels.exclude(why="").count() if run.judge.source == Judge.Source.PANEL else 0
+    sentence = ngettext(
+        "About %(n)s label, the members were tied or lacked an answer. It counts as no answer.",
+        "About %(n)s labels, the members were tied or lacked an answer. They count as no answer.",
+        undecided,
+    )
+    return sentence % {"n": f"{undecided:,}"} if undecided else ""
+
+
+def _member_rows(run: JudgeRun, captions: Mapping[str, str]) -> list[MemberRow]:
+    """Agreement of a panel's members with people, beside which the panel's own stands."""
+    if run.judge.source != Judge.Source.PANEL:
+        return []
+    members = runs_of(run.study).filter(panels=run).order_by("pk")
+    return [
+        MemberRow(each.judge.shown_title, _agreement_row(found, captions[found.question]))
+        for each in (run, *members)
+        for found in agreements(judged_items(each))
+        if found.system == EVERY_SYSTEM
+    ]
+
+
+def _alike(wording: str, items: int) -> str:
+    sentence = _(
+        "The judge gave the same answer to “%(question)s” about all %(n)s items, so it tells nothing about "
+        "them."
+    )
+    return sentence % {"question": wording, "n": f"{items:,}"}
 
 
 def _order_row(found: OrderBias, wording: str) -> OrderRow:
@@ -154,6 +240,23 @@ def _order_row(found: OrderBias, wording: str) -> OrderRow:
         _share(found.flips),
         _share(found.for_first_shown),
         verdicts.get(found.prefers, _("No preference for a place is clear.")),
+    )
+
+
+def _calibration(found: Calibration, wording: str) -> CalibrationTable:
+    wide, narrow = charts_of(found)
+    return CalibrationTable(
+        wording,
+        found.items,
+        found.from_draws,
+        figure(found.brier, 3) + _ends(found.brier_interval, 1, 3),
+        figure(100 * found.error, 1) + _ends(found.error_interval, 100, 1),
+        [
+            (each.items, figure(100 * each.probability, 0), figure(100 * each.agreed, 0))
+            for each in found.bins
+        ],
+        wide,
+        narrow,
     )
 
 

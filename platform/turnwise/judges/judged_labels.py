@@ -9,11 +9,15 @@ from django.db.models import Count
 
 from evaluation.machine_judges.judged import JudgedItems, PartyLabels
 from evaluation.machine_judges.orders import in_order_of_names, settled
+from evaluation.machine_judges.probabilities import chances_of
 from evaluation.questions import QuestionSet, coded_answers
 from evaluation.report.assisted import JudgeLabels
 from evaluation.report.bundles.judging_rows import noun_of
 from evaluation.report.figures import coded_questions
+from evaluation.report.item_draws import DrawnItems
 from turnwise.judges.models import JudgeRun, MachineLabel
+from turnwise.judges.queries import seen_items
+from turnwise.judging.items.item_draws import drawn_for_people
 from turnwise.judging.models import Item
 from turnwise.judging.queries import counts_in_primary_analysis, items_of
 from turnwise.labels.queries import coded_columns
@@ -21,9 +25,8 @@ from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About
 from turnwise.studies.models import Ask
 
-# Of a pair, the last column tells whether its first side is the system whose name comes second.
 _ITEMS = f"""
-SELECT i.id, i.system, i.cluster, coalesce(i.first_system > i.second_system, false)
+SELECT i.id, i.system, i.cluster, i.first_system, i.second_system
   FROM ({items_of(ask="%s")}) AS i ORDER BY i.id
 """
 # Only labels of people, from their own table; each rater's first label of an item.
@@ -42,14 +45,19 @@ _Numbers = dict[int, int]
 
 def judged_items(run: JudgeRun) -> JudgedItems:
     """Items of a run with the labels of people, as far as they count, and those of the judge."""
+    return _judged_items(run, drawn_for_people(run.ask))
+
+
+def _judged_items(run: JudgeRun, drawn: DrawnItems | None) -> JudgedItems:
     questions = question_set(run.judge.question_set)
-    rows = _items(run)
-    ids, systems, clusters, reverse = zip(*rows, strict=True) if rows else ((), (), (), ())
+    rows = item_rows(run)
+    ids, systems, clusters, *sides = zip(*rows, strict=True) if rows else ((), (), (), (), ())
     number = {item: n for n, item in enumerate(ids)}
-    is_reverse = np.array(reverse, dtype=np.bool_)
     people, judge = _labels_of_people(run.ask, questions, number), _labels_of_judge(run, questions, number)
     is_of_pairs = run.ask.about == About.PAIR
     if is_of_pairs:
+        one, other = (np.array(names, dtype=object) for names in sides)
+        is_reverse = np.array([a > b for a, b in zip(*sides, strict=True)], dtype=np.bool_)
         people, judge = (in_order_of_names(questions, given, is_reverse) for given in (people, judge))
     return JudgedItems(
         questions,
@@ -58,36 +66,37 @@ def judged_items(run: JudgeRun) -> JudgedItems:
         people,
         settled(questions, judge) if is_of_pairs else judge,
         judge if is_of_pairs else None,
+        drawn.of(ids) if drawn else None,
+        (np.where(is_reverse, other, one), np.where(is_reverse, one, other)) if is_of_pairs else None,
     )
 
 
-def _items(run: JudgeRun) -> list[tuple[int, str, int, bool]]:
-    """Key, system, cluster and order of the sides of each item of the run's ask."""
+def item_rows(run: JudgeRun) -> list[tuple[int, str, int, str | None, str | None]]:
+    """Key, system, cluster and, of pairs, the systems of both sides of each item of the run's ask."""
     with connection.cursor() as cursor:
         cursor.execute(_ITEMS, [run.study_id, run.ask_id])
-        rows: list[tuple[int, str, int, bool]] = cursor.fetchall()
+        rows: list[tuple[int, str, int, str | None, str | None]] = cursor.fetchall()
     return rows
 
 
 def labels_for_report(run: JudgeRun) -> JudgeLabels:
     """Labels of a run and of people, for the report."""
-    judged = judged_items(run)
-    in_report = run.labels.filter(item__in=[key for key, *_ in _items(run)]).order_by().values_list("outcome")
+    drawn = drawn_for_people(run.ask)
+    judged = _judged_items(run, drawn)
+    in_report = (
+        run.labels.filter(item__in=[key for key, *_ in item_rows(run)]).order_by().values_list("outcome")
+    )
     return JudgeLabels(
         run.ask.number,
         judged.questions.title,
-        run.judge.bot.name,
+        run.judge.exported_name,
         run.judge.fingerprint,
         judged,
         noun_of_ask(run.ask),
         dict(sorted(in_report.annotate(n=Count("pk")))),
         seen_items(run),
+        drawn.facts if drawn else None,
     )
-
-
-def seen_items(run: JudgeRun) -> int:
-    """Number of items about which the judge was shown people's answers."""
-    return run.labels.filter(has_seen=True).order_by().values("item").distinct().count()
 
 
 def _labels_of_people(ask: Ask, questions: QuestionSet, number: _Numbers) -> PartyLabels:
@@ -108,7 +117,8 @@ def _labels_of_people(ask: Ask, questions: QuestionSet, number: _Numbers) -> Par
 
 def _labels_of_judge(run: JudgeRun, questions: QuestionSet, number: _Numbers) -> PartyLabels:
     answered = run.labels.filter(outcome=MachineLabel.Outcome.ANSWERED).order_by("item", "is_swapped", "draw")
-    found = answered.filter(has_seen=False).values_list("item_id", "draw", "is_swapped", "answers")
+    columns = ("item_id", "draw", "is_swapped", "answers", "probabilities")
+    found = answered.filter(has_seen=False).values_list(*columns)
     rows = [row for row in found if row[0] in number]
     answers = {
         question.key: coded_answers(question, [(row[3] or {}).get(question.key) for row in rows])
@@ -116,7 +126,8 @@ def _labels_of_judge(run: JudgeRun, questions: QuestionSet, number: _Numbers) ->
     }
     draws = np.array([row[1] for row in rows], dtype=np.int64)
     swapped = np.array([row[2] for row in rows], dtype=np.bool_)
-    return PartyLabels(_numbers(rows, number), answers, draws, swapped)
+    chances = chances_of(questions, [row[4] for row in rows])
+    return PartyLabels(_numbers(rows, number), answers, draws, swapped, chances)
 
 
 def _numbers(rows: Sequence[Any], number: _Numbers) -> Any:

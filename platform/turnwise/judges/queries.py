@@ -1,4 +1,4 @@
-"""Reads of machine judges: runs with their progress, labels, costs, files."""
+"""Reads of machine judges: runs with their progress, labels, files."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,22 +7,20 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Count, Q, QuerySet
+from django.utils.text import Truncator
 
 from evaluation.files.writing import csv_text
-from evaluation.machine_judges.template import judgeable_questions, prompt
+from evaluation.machine_judges.template import ItemText, judgeable_questions, prompt
 from evaluation.questions import Answer, QuestionSet
-from evaluation.report.studies.replies import ReplyFacts, cost_of
-from turnwise.bots.budgets import amount_phrase
-from turnwise.bots.generation import Generation
-from turnwise.bots.prices import prices_by_bot
 from turnwise.crowd.redaction import redactor_of
-from turnwise.judges.models import JudgeRun, MachineLabel
+from turnwise.judges.models import Judge, JudgeRun, MachineLabel
+from turnwise.judges.requests import text_of
 from turnwise.judges.services import (
     TO_JUDGE,
     answers_per_item,
     instructions_for,
     items_to_judge,
-    text_of,
+    orders_of,
 )
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.items.sources import source_studies
@@ -47,6 +45,13 @@ def runs_of(study: Study) -> QuerySet[JudgeRun]:
     )
 
 
+def possible_members(study: Study) -> list[JudgeRun]:
+    """Complete runs that a panel can have as members, newest first."""
+    return list(
+        runs_of(study).filter(state=JudgeRun.State.DONE).exclude(judge__source=Judge.Source.PANEL)[:50]
+    )
+
+
 MOST_REPORTED = 5
 REPORTED_RUNS = f"""
 SELECT newest.id
@@ -65,6 +70,11 @@ def reported_runs(study: Study) -> list[JudgeRun]:
         cursor.execute(REPORTED_RUNS.format(study="%s"), [study.pk])
         keys = [key for (key,) in cursor.fetchall()]
     return list(runs_of(study).filter(pk__in=keys).order_by("pk")) if keys else []
+
+
+def seen_items(run: JudgeRun) -> int:
+    """Number of items about which the judge was shown people's answers."""
+    return run.labels.filter(has_seen=True).order_by().values("item").distinct().count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +101,8 @@ class Progress:
     def outcomes(self) -> list[tuple[str, int, float]]:
         """Caption, number and percentage of each outcome."""
         total = max(self.total, 1)
-        return [(str(Outcome(key).label), n, 100 * n / total) for key, n in self.by_outcome.items()]
+        shown = {key: n for key, n in self.by_outcome.items() if n or key != Outcome.UNDECIDED}
+        return [(str(Outcome(key).label), n, 100 * n / total) for key, n in shown.items()]
 
 
 def progress(run: JudgeRun) -> Progress:
@@ -136,13 +147,32 @@ def prompt_preview(ask: Ask) -> str:
     return prompt(instructions_for(ask), text_of(item_for_raters(item))) if item else ""
 
 
+_TEXTS = """
+SELECT i.key::text, o.is_swapped, judging_shown(i, o.is_swapped)
+  FROM judging_item AS i
+ CROSS JOIN unnest(%s) AS o(is_swapped)
+ WHERE i.study_id = %s AND i.ask_id = %s AND i.right_answers IS NULL AND i.removed_at IS NULL
+   AND i.anchor_id IS NULL
+ ORDER BY i.key, o.is_swapped
+"""
+
+
+def texts_to_judge(ask: Ask) -> Iterator[tuple[str, bool, ItemText]]:
+    """Key, order of the sides and texts of each item that a judge labels."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TEXTS, [orders_of(ask), ask.study_id, ask.pk])
+        for key, is_swapped, shown in cursor.fetchall():
+            yield key, is_swapped, text_of(json.loads(shown))
+
+
 @dataclass(frozen=True, slots=True)
 class LabelRow:
     """A label for a page.
 
     Attributes:
         label: the label, with its item.
-        text: what was judged; empty for whole conversations and contexts.
+        text: what was judged, of a pair the beginnings of both sides; empty for whole conversations and
+            contexts.
         answers: wording of each question and the answer's caption.
     """
 
@@ -153,7 +183,8 @@ class LabelRow:
 
 def labels_of(run: JudgeRun, outcome: str) -> QuerySet[MachineLabel]:
     """Labels of a run, all or with this outcome, in the order of the queue."""
-    labels = run.labels.select_related("item__turn", "item__response", "item__pair").order_by(
+    of_pairs = ("item__pair__first_response", "item__pair__second_response")
+    labels = run.labels.select_related("item__turn", "item__response", *of_pairs).order_by(
         "item__key", "is_swapped", "draw"
     )
     return labels.filter(outcome=outcome) if outcome in Outcome.values else labels
@@ -161,38 +192,25 @@ def labels_of(run: JudgeRun, outcome: str) -> QuerySet[MachineLabel]:
 
 def label_row(questions: QuestionSet, label: MachineLabel) -> LabelRow:
     """A label with its answers in words."""
-    judged = label.item.response or label.item.turn
-    return LabelRow(label, judged.text if judged else "", _in_words(questions, label.answers or {}))
+    return LabelRow(label, _text_of_item(label.item), _in_words(questions, label.answers or {}))
+
+
+def _text_of_item(item: Item) -> str:
+    """What was judged; of a pair both responses. Empty for whole conversations and contexts."""
+    if pair := item.pair:
+        both = [each for each in (pair.first_response, pair.second_response) if each]
+        return " / ".join(Truncator(each.text).chars(70) for each in both)
+    judged = item.response or item.turn
+    return judged.text if judged else ""
 
 
 def _in_words(questions: QuestionSet, answers: Mapping[str, Answer]) -> list[tuple[str, str]]:
     return [(q.wording, q.caption_of(answers[q.key])) for q in questions.questions if q.key in answers]
 
 
-def cost(run: JudgeRun) -> tuple[list[str], int]:
-    """Amounts that the labels cost, as in "3.20 USD", and the number of labels that they lack."""
-    bot = run.judge.bot_id
-    prices = prices_by_bot([bot]).get(bot, [])
-    if not prices:
-        return [], 0
-    given = run.labels.exclude(outcome=Outcome.FAILED).values_list("at", "generation")
-    facts = (_facts(at.date().isoformat(), generation) for at, generation in given.iterator())
-    found = cost_of(facts, prices)
-    if found is None:
-        return [], 0
-    return [amount_phrase(each["amount"], each["currency"]) for each in found["amounts"]], found["unpriced"]
-
-
-def _facts(day: str, generation: Any) -> ReplyFacts:
-    usage = Generation.from_json(generation).usage
-    if usage is None:
-        return ReplyFacts(day=day)
-    return ReplyFacts(prompt=usage.prompt, completion=usage.completion, cached=usage.cached, day=day)
-
-
 _FILE = f"""
 SELECT i.key::text, i.system, i.cluster_name, l.is_swapped, l.draw, l.outcome, l.answers::text,
-       l.text, l.characters, l.why, l.attempts, l.at, l.latency_ms
+       l.probabilities::text, l.text, l.characters, l.why, l.attempts, l.at, l.latency_ms
   FROM judges_machinelabel AS l
   JOIN (SELECT found.*, CASE WHEN found.cluster < 0 THEN 'context ' || -found.cluster
                              ELSE 'conversation ' || found.cluster END AS cluster_name
@@ -204,25 +222,27 @@ _FIXED = (
     "rater", "judge", "judge_fingerprint", "bot_version", "item", "system", "cluster", "sides_swapped",
     "draw", "outcome",
 )  # fmt: skip
-_LAST = ("text", "characters", "why", "attempts", "at", "latency_ms")
+_LAST = ("probabilities", "text", "characters", "why", "attempts", "at", "latency_ms")
 
 
 def file_rows(run: JudgeRun) -> Iterator[dict[str, Any]]:
     """Rows of the files of labels, with redactions as in other exports."""
     redactor = redactor_of({run.study_id, *source_studies(run.study)})
     judge, version = run.judge, run.bot_version
-    about_run = ("machine", judge.bot.name, judge.fingerprint, version.fingerprint if version else None)
+    about_run = ("machine", judge.exported_name, judge.fingerprint, version.fingerprint if version else None)
     asked = judgeable_questions(question_set(judge.question_set))
     with connection.cursor() as cursor:
         cursor.execute(_FILE, [run.study_id, run.ask_id, run.pk])
-        for *which, outcome, answers, text, characters, why, attempts, at, latency in cursor.fetchall():
-            given = json.loads(answers) if answers else {}
-            last = (redactor(text), characters, redactor(why), attempts, at.isoformat(), latency)
-            yield {
-                **dict(zip(_FIXED, (*about_run, *which, outcome), strict=True)),
-                **{f"answer_{question.key}": given.get(question.key) for question in asked},
-                **dict(zip(_LAST, last, strict=True)),
-            }
+        rows = cursor.fetchall()
+    for *which, outcome, answers, probabilities, text, characters, why, attempts, at, latency in rows:
+        given = json.loads(answers) if answers else {}
+        known = json.loads(probabilities) if probabilities else None
+        last = (known, redactor(text), characters, redactor(why), attempts, at.isoformat(), latency)
+        yield {
+            **dict(zip(_FIXED, (*about_run, *which, outcome), strict=True)),
+            **{f"answer_{question.key}": given.get(question.key) for question in asked},
+            **dict(zip(_LAST, last, strict=True)),
+        }
 
 
 def csv_lines(run: JudgeRun) -> Iterator[str]:
@@ -234,7 +254,7 @@ def csv_lines(run: JudgeRun) -> Iterator[str]:
 
 
 def _cell(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
 def json_lines(run: JudgeRun) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -12,16 +11,18 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext, ngettext
 
-from chatbots.replies import ReplyOutcome
 from evaluation.machine_judges import template
-from evaluation.machine_judges.parsing import OutsideChoicesError, parsed_answers
-from evaluation.machine_judges.template import MOST_DRAWS, ItemText, SideText
+from evaluation.machine_judges.probabilities import token_probabilities
+from evaluation.machine_judges.template import MOST_DRAWS, ItemText
 from evaluation.questions import QuestionSet
 from evaluation.texts.lengths import MAX_REPLY_CHARS
 from turnwise.accounts.models import User
 from turnwise.bots.hosting.client import Reply
 from turnwise.bots.models import Bot
+from turnwise.judges import budgets, panels, requests
+from turnwise.judges.budgets import Budget
 from turnwise.judges.models import Judge, JudgeRun, MachineLabel
+from turnwise.judges.requests import Missing, text_of
 from turnwise.judging.models import Item
 from turnwise.questions.question_sets import question_set
 from turnwise.responses import bot_jobs
@@ -34,30 +35,10 @@ from turnwise.studies.services import results_changed
 STORED_CHARS = 4_000
 """Characters of an answer that are stored; its whole length is stored as a number."""
 
-TO_JUDGE = Q(right_answers__isnull=True, removed_at=None)
-"""Condition of items that a judge labels: no gold items, or items that were taken out of the queue."""
+TO_JUDGE = Q(right_answers__isnull=True, anchor=None, removed_at=None)
+"""Condition of items that a judge labels: no gold items, anchors, or items taken out of the queue."""
 
-LabelKey = tuple[int, bool, int]
-"""Item, order of its sides and draw of a label."""
-
-_REFUSALS = (ReplyOutcome.REFUSED, ReplyOutcome.FILTERED)
 Outcome = MachineLabel.Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """An answer that a run does not have yet, with the item's text; sides of a pair in the order shown."""
-
-    item: int
-    key: str
-    is_swapped: bool
-    draw: int
-    text: ItemText
-
-    @property
-    def label_key(self) -> LabelKey:
-        """Key of the label within its run."""
-        return self.item, self.is_swapped, self.draw
 
 
 def orders_of(ask: Ask) -> list[bool]:
@@ -99,19 +80,20 @@ def judge_for(bot: Bot, ask: Ask, *, draws: int, owner: User) -> Judge:
 
 
 @transaction.atomic
-def start(ask: Ask, bot: Bot, *, draws: int, by: User) -> JudgeRun:
+def start(ask: Ask, bot: Bot, *, draws: int, by: User, budget: Budget | None = None) -> JudgeRun:
     """Queue a run of a bot as the judge of all items of an ask.
 
     Raises:
-        ValidationError: the bot cannot be asked, the items cannot be judged by a machine, or the same judge
-            is at work on them.
+        ValidationError: the bot cannot be asked, the items cannot be judged by a machine, the same judge is
+            at work on them, or the budget is an amount and the bot has no price.
     """
     if reason := _why_not_askable(bot) or _why_not_judgeable(ask):
         raise ValidationError(reason)
+    limits = (budget or Budget()).columns(bot)
     judge = judge_for(bot, ask, draws=draws, owner=by)
     try:
         with transaction.atomic():
-            return JudgeRun.objects.create(judge=judge, study=ask.study, ask=ask, started_by=by)
+            return JudgeRun.objects.create(judge=judge, study=ask.study, ask=ask, started_by=by, **limits)
     except IntegrityError:
         raise ValidationError(
             gettext("%(title)s is judging these items. Wait until the run is complete, or cancel it.")
@@ -159,11 +141,17 @@ SELECT i.id, i.key::text, o.is_swapped, d.n, judging_shown(i, o.is_swapped)
   LEFT JOIN judges_machinelabel AS l
     ON (l.run_id, l.item_id, l.is_swapped, l.draw) = (%(run)s, i.id, o.is_swapped, d.n)
  WHERE i.study_id = %(study)s AND i.ask_id = %(ask)s
-   AND i.right_answers IS NULL AND i.removed_at IS NULL
+   AND i.right_answers IS NULL AND i.anchor_id IS NULL AND i.removed_at IS NULL
    AND (l.id IS NULL OR (l.outcome = 'failed' AND l.attempts < %(most_attempts)s))
  ORDER BY coalesce(l.attempts, 0), d.n, i.key, o.is_swapped
  LIMIT %(most)s
 """
+
+
+def affordable(run: JudgeRun, *, most: int) -> list[Missing]:
+    """Answers to be asked for next, as far as the run's budget pays them; empty if none will be asked for."""
+    paid = budgets.affordable_calls(run, most)
+    return missing(run, most=paid) if paid else []
 
 
 def missing(run: JudgeRun, *, most: int) -> list[Missing]:
@@ -186,12 +174,6 @@ def missing(run: JudgeRun, *, most: int) -> list[Missing]:
     ]
 
 
-def text_of(shown: dict[str, Any]) -> ItemText:
-    """The texts of an item in the format of the judging page."""
-    sides = [SideText(side["texts"], side.get("speaker")) for side in shown.get("sides") or []]
-    return ItemText(shown["context"] or [], shown.get("text"), sides)
-
-
 @transaction.atomic
 def record(
     run: JudgeRun,
@@ -207,14 +189,15 @@ def record(
     Raises:
         BotChangedError: the bot has changed since the run began; nothing was stored.
     """
-    remaining = _lock_items(each.item for each, _ in (*answered, *failed))
+    remaining = lock_items(each.item for each, _ in (*answered, *failed))
+    JudgeRun.objects.filter(pk=run.pk).update(calls=F("calls") + len(answered) + len(failed))
     if answered:
         bot_jobs.pin_version(
             run,
             "bot_version",
             {reply.version_id for _, reply in answered},
-            refusal=f"{run.judge.bot.title} changed while it judged. Its labels so far are kept. Start a new "
-            "run to have all of them from one version.",
+            refusal=f"{run.judge.shown_title} changed while it judged. Its labels so far are kept. Start a "
+            "new run to have all of them from one version.",
         )
         questions = question_set(run.judge.question_set)
         label = partial(_label, run, questions, template.example_items(questions), now=now)
@@ -227,7 +210,7 @@ def record(
             _count_failure(run, each, trouble, now)
 
 
-def _lock_items(items: Iterable[int]) -> set[int]:
+def lock_items(items: Iterable[int]) -> set[int]:
     """Keys of these items that still exist; they exist until the transaction ends."""
     locked = Item.objects.select_for_update(no_key=True).filter(pk__in={*items}).order_by("pk")
     return set(locked.values_list("pk", flat=True))
@@ -268,14 +251,10 @@ def _label(
         latency_ms=reply.latency_ms,
         generation=reply.generation,
     )
-    if response.outcome in _REFUSALS:
-        label.outcome, label.why = Outcome.REFUSED, gettext("The model or its service declined.")
-        return label
-    try:
-        label.answers = parsed_answers(questions, response.text)
-        label.outcome = Outcome.ANSWERED
-    except OutsideChoicesError as error:
-        label.outcome, label.why = Outcome.OUTSIDE, str(error)
+    label.outcome, label.answers, label.why = requests.read_reply(questions, response)
+    if label.answers is not None:
+        tokens = [(token.text, dict(token.alternatives)) for token in response.tokens]
+        label.probabilities = token_probabilities(questions, response.text, tokens) or None
     return label
 
 
@@ -291,8 +270,11 @@ def _count_failure(run: JudgeRun, missing: Missing, trouble: Trouble, now: datet
 
 @transaction.atomic
 def conclude(run_id: int, *, now: datetime) -> None:
-    """End a run for which nothing more will be tried."""
-    run = JudgeRun.objects.get(pk=run_id)
+    """End a run for which nothing more will be tried, or which its budget stops."""
+    run = JudgeRun.objects.select_related("judge", "ask").get(pk=run_id)
+    if not budgets.affordable_calls(run, 1) and missing(run, most=1):
+        bot_jobs.end(run, JudgeRun.State.PAUSED, budgets.reached_sentence(run), now=now)
+        return
     failed = run.labels.filter(outcome=Outcome.FAILED).count()
     if failed:
         why = ngettext(
@@ -305,6 +287,7 @@ def conclude(run_id: int, *, now: datetime) -> None:
         )
     else:
         bot_jobs.end(run, JudgeRun.State.DONE, "", now=now)
+        panels.refresh_panels_of(run, now=now)
         results_changed(run.study_id)  # the report shows people assisted by complete runs
 
 
@@ -331,19 +314,38 @@ def answers_per_item(run: JudgeRun) -> int:
 
 
 @transaction.atomic
+def set_budget(run_id: int, budget: Budget) -> JudgeRun:
+    """Change the budget of a run, also while it is under way; a run that it has stopped does not go on yet.
+
+    Raises:
+        ValidationError: the labels are of no bot, or the budget is an amount and the bot has no price.
+    """
+    run = JudgeRun.objects.select_for_update(of=("self",)).select_related("judge__bot").get(pk=run_id)
+    if run.judge.bot is None:
+        raise ValidationError(gettext("No bot gives these labels, so they have no budget."))
+    JudgeRun.objects.filter(pk=run.pk).update(**budget.columns(run.judge.bot))
+    return run
+
+
+@transaction.atomic
 def go_on(run_id: int) -> JudgeRun:
     """Resume a run that has ended: failures are tried again, and items that were added since are judged.
 
     Raises:
-        ValidationError: the run is under way, another run of the same judge is, or nothing is missing.
+        ValidationError: the run is under way, another run of the same judge is, nothing is missing, or its
+            budget is reached.
     """
     run = JudgeRun.objects.select_for_update(of=("self",)).select_related("judge").get(pk=run_id)
     MachineLabel.objects.filter(run=run, outcome=Outcome.FAILED).update(attempts=0)
+    if run.judge.bot_id is None:
+        raise ValidationError(gettext("No bot gives these labels, so there is nothing to continue."))
     if run.state in bot_jobs.AT_WORK or not missing_after_retry(run):
         raise ValidationError(
             gettext("This run is “%(state)s”, so there is nothing to continue.")
             % {"state": run.get_state_display()}
         )
+    if not budgets.affordable_calls(run, 1):
+        raise ValidationError(budgets.reached_sentence(run))
     run.state, run.reason, run.finished_at = JudgeRun.State.QUEUED, "", None
     try:
         with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Jobs of judge runs, in slices of time. Repeated requests keep their seed."""
+"""Jobs of judge runs, in slices of time, and their daily checks. Repeated requests keep their seed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,14 @@ from django.utils import timezone
 from typing_extensions import override
 
 from chatbots.base import Context
-from evaluation.machine_judges.template import prompt
 from turnwise.bots.hosting import client
-from turnwise.judges import services
+from turnwise.judges import requests, services
+from turnwise.judges.drift_checks import services as drift_checks
 from turnwise.judges.models import JudgeRun
-from turnwise.judges.services import Missing
-from turnwise.live.jobs import JUDGES, ChunkedJob
+from turnwise.judges.requests import Missing
+from turnwise.live.jobs import JUDGES, ChunkedJob, exclusive_lock
 from turnwise.responses.bot_jobs import JobWork, take_up, work_slice
 from turnwise.responses.bulk_replies import SLICE_SECONDS, Trouble
-from turnwise.responses.tasks import seed_of
 
 
 def judge_slice(run_id: int, *, seconds: float = SLICE_SECONDS) -> bool:
@@ -33,14 +32,13 @@ def _begin_work(run_id: int) -> "_JudgeWork | None":
 class _JudgeWork(JobWork[Missing, JudgeRun]):
     @override
     def missing(self, most: int) -> list[Missing]:
-        return services.missing(self.job, most=most)
+        return services.affordable(self.job, most=most)
 
     @override
     def request(self, missing: Missing) -> tuple[int, Context]:
-        judge = self.job.judge
-        key = f"{missing.key} swapped" if missing.is_swapped else missing.key
-        seed = seed_of(self.job.seed, key, missing.draw)
-        return judge.bot_id, Context.from_texts([prompt(judge.instructions, missing.text)], seed)
+        bot_id = self.job.judge.bot_id
+        assert bot_id  # runs of other judges are never at work
+        return bot_id, requests.context_of(self.job, missing)
 
     @override
     def record(
@@ -79,3 +77,18 @@ def take_up_judge_runs() -> None:
 def send(run_id: int) -> bool:
     """Send the run to a worker; False if it was sent already."""
     return _SLICES.send(run_id, judge)
+
+
+@shared_task
+def watch_judges() -> None:
+    """Start the daily check of every judge that is due."""
+    for run_id in drift_checks.runs_due():
+        check_drift.delay(run_id)
+
+
+@shared_task
+def check_drift(run_id: int) -> None:
+    """Have a judge answer its fixed items again, unless an earlier queued job has done it already."""
+    with exclusive_lock(JUDGES, run_id) as ours:
+        if ours and run_id in drift_checks.runs_due():
+            drift_checks.check(run_id)

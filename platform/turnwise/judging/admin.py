@@ -6,14 +6,14 @@ from typing_extensions import override
 
 from turnwise.accounts.admin import NeverDeleted, ViewOnly
 from turnwise.judging.items import subjects
-from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
+from turnwise.judging.models import Batch, DrawnItem, Item, ItemDraw, JudgingPlan, Slot
 
 
 @admin.register(JudgingPlan)
 class JudgingPlanAdmin(NeverDeleted, admin.ModelAdmin[JudgingPlan]):
     list_display = ("study", "raters_per_item", "batch_size", "lease_seconds")
     # History of the study, which nobody edits, and what is declared before it opens.
-    readonly_fields = ("draws", "of_transcripts", "adjudication_steps")
+    readonly_fields = ("draws", "of_transcripts", "adjudication_steps", "judges_each_exchange")
 
     @override
     def save_model(self, request: HttpRequest, obj: JudgingPlan, form: Any, change: bool) -> None:
@@ -36,3 +36,16 @@ class BatchAdmin(ViewOnly, admin.ModelAdmin[Batch]):
 class SlotAdmin(ViewOnly, admin.ModelAdmin[Slot]):
     list_display = ("item", "number", "batch", "leased_until", "label")
     raw_id_fields = ("item", "batch", "label")
+
+
+@admin.register(ItemDraw)
+class ItemDrawAdmin(ViewOnly, admin.ModelAdmin[ItemDraw]):
+    list_display = ("study", "number", "judge", "items", "made_by", "made_at")
+    list_select_related = ("study", "made_by")
+
+
+@admin.register(DrawnItem)
+class DrawnItemAdmin(ViewOnly, admin.ModelAdmin[DrawnItem]):
+    list_display = ("item", "draw", "probability", "is_drawn")
+    list_select_related = ("item", "draw")
+    raw_id_fields = ("item", "draw")

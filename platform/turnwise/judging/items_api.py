@@ -22,7 +22,7 @@ from turnwise.judging.models import Item
 from turnwise.judging.plan_api import study_with_queue
 from turnwise.judging.queries import systems_of
 from turnwise.live.cursors import NEXT, BodyKey, Cursor, Limit, page, page_of
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.live.list_pages import MOST_TICKED
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.submitted_forms import filled_form
@@ -223,10 +223,8 @@ def undeclare_gold(request: AuthenticatedHttpRequest, code: str, item: UUID) -> 
     """Make a gold item an ordinary one, which counts in scores. Safe to repeat."""
     study = study_with_queue(request, code)
     _item(study, item)
-    try:
+    with refusals_as_conflicts():
         gold_items.undeclare_gold(study, item)
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
     return _item(study, item)
 
 

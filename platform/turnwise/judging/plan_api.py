@@ -19,12 +19,13 @@ from turnwise.judging.items import subjects
 from turnwise.judging.models import Battery, JudgingPlan
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.judging.queue.services import plan_of
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.submitted_forms import filled_form
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.studies.services import OPENED
+from turnwise.studies.sharing.permissions import Permission
 from turnwise.studies.tasks import keys_of, task_of
 
 router = Router(tags=["studies"])
@@ -145,16 +146,16 @@ def change_battery(request: AuthenticatedHttpRequest, code: str, sent: BatteryIn
 def delete_battery(request: AuthenticatedHttpRequest, code: str) -> PlanOut:
     """Let the workers of a draft get items of the queue instead of a battery. Safe to repeat."""
     study = _with_batteries(request, code)
-    try:
+    with refusals_as_conflicts():
         subjects.remove_battery(study)
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
     return _plan_out(plan_of(study))
 
 
-def study_with_queue(request: AuthenticatedHttpRequest, code: str) -> Study:
-    """The study with this code if it has a queue and the caller works on it; else 404."""
-    studies = studies_of(request.user)
+def study_with_queue(
+    request: AuthenticatedHttpRequest, code: str, permission: Permission = Permission.CHANGE
+) -> Study:
+    """The study with this code if it has a queue and the caller has the permission; else 404."""
+    studies = studies_of(request.user, permission)
     return get_object_or_404(studies.filter(rehearsal_of=None, task__in=keys_of(QueuedTask)), code=code)
 
 

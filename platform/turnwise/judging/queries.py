@@ -39,7 +39,7 @@ SELECT i.id, i.key, i.ask_id,
                 (SELECT b.text FROM dialogues_turn AS b
                   WHERE b.dialogue_id = t.dialogue_id AND b.position = t.position - 1), '') AS before,
        sides.one AS first_system, sides.other AS second_system,
-       first_of.text AS first_text, second_of.text AS second_text, i.removed_at
+       first_of.text AS first_text, second_of.text AS second_text, pair.turns AS judged_turns, i.removed_at
   FROM judging_item AS i
   LEFT JOIN responses_response AS r ON r.id = i.response_id
   LEFT JOIN responses_responserun AS run ON run.id = r.run_id
@@ -66,13 +66,13 @@ SELECT i.id, i.key, i.ask_id,
 
 
 _COUNTS = """
-   AND i.right_answers IS NULL
+   AND i.right_answers IS NULL AND i.anchor_id IS NULL
    AND (i.removed_at IS NULL
         OR EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL))
 """
 
 EVERY_ITEM = _ITEMS.format(study="%s")
-"""All items including gold, for reads that are not about scores."""
+"""All items including gold and anchors, for reads that are not about scores."""
 
 
 def texts_of(study: Study) -> Iterator[tuple[UUID, str, str]]:
@@ -120,7 +120,7 @@ def system_counts(study: Study) -> list[SystemCount]:
            count(DISTINCT i.id) FILTER (WHERE i.removed_at IS NOT NULL), count(s.label_id),
            count(s.id) FILTER (WHERE i.removed_at IS NULL OR s.label_id IS NOT NULL OR s.deck IS NOT NULL
                                   OR s.leased_until >= now())
-      FROM ({_ITEMS.format(study="%(study)s")} AND i.right_answers IS NULL) AS i
+      FROM ({_ITEMS.format(study="%(study)s")} AND i.right_answers IS NULL AND i.anchor_id IS NULL) AS i
       LEFT JOIN judging_slot AS s
         ON s.item_id = i.id AND (s.batch_id IS NULL OR s.batch_id <> ALL (%(pilot)s))
      GROUP BY i.system ORDER BY i.system
@@ -170,12 +170,12 @@ def first_deck(study: Study) -> list[DeckCard]:
 
 
 def all_items_of(study_parameter: str = "%s") -> str:
-    """SQL of a study's items, with gold and with removed items; the study is given by this parameter."""
+    """SQL of a study's items, with gold, anchors and removed items; the study is given by this parameter."""
     return _ITEMS.format(study=study_parameter)
 
 
 def items_of(study_parameter: str = "%s", *, ask: str = "") -> str:
-    """SQL of a study's items without gold; the study is given by this parameter.
+    """SQL of a study's items without gold and anchors; the study is given by this parameter.
 
     Removed items are included if they have judgments. `ask` is the parameter of an ask; its items alone are
     selected.
@@ -185,8 +185,10 @@ def items_of(study_parameter: str = "%s", *, ask: str = "") -> str:
 
 
 def queued_items_of(study_parameter: str = "%s") -> str:
-    """SQL of a study's items without gold and without removed items."""
-    return _ITEMS.format(study=study_parameter) + " AND i.right_answers IS NULL AND i.removed_at IS NULL"
+    """SQL of a study's items without gold, anchors and removed items."""
+    return _ITEMS.format(study=study_parameter) + (
+        " AND i.right_answers IS NULL AND i.anchor_id IS NULL AND i.removed_at IS NULL"
+    )
 
 
 def judgment_counts(studies: QuerySet[Study]) -> Rows:

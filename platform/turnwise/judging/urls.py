@@ -1,6 +1,7 @@
 from django.urls import path
 
 from turnwise.judging import battery_views, views
+from turnwise.judging.anchors import anchor_views
 from turnwise.judging.gold import gold_views
 from turnwise.judging.items import removal_views
 from turnwise.judging.readers import reader_views
@@ -14,6 +15,12 @@ urlpatterns = [
     path("studies/<int:pk>/queue/back/", removal_views.put_back, name="put_back"),
     path("studies/<int:pk>/queue/battery/", battery_views.battery, name="battery"),
     path("studies/<int:pk>/queue/gold/", gold_views.gold_page, name="gold"),
+    path("studies/<int:pk>/queue/anchors/", anchor_views.anchors, name="anchors"),
+    path("studies/<int:pk>/queue/anchors/out/", anchor_views.remove_anchors, name="remove_anchors"),
+    path("studies/<int:pk>/anchor-pack/", anchor_views.make_pack, name="make_pack"),
+    path("anchors/", anchor_views.pack_list, name="packs"),
+    path("anchors/<int:pack>/", anchor_views.pack_page, name="pack"),
+    path("anchors/<int:pack>/anchors.jsonl", anchor_views.pack_file, name="pack_file"),
     path("studies/<int:pk>/queue/items.csv", gold_views.items_csv, name="items_csv"),
     path("studies/<int:pk>/items/<uuid:key>/gold/", gold_views.item_gold, name="item_gold"),
     path("studies/<int:pk>/items/", views.items, name="items"),

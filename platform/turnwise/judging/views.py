@@ -1,6 +1,6 @@
 """The researcher's pages of a judging study: its queue, and its items with their votes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.contrib import messages
@@ -8,7 +8,6 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -44,7 +43,8 @@ from turnwise.labels.models import Label
 from turnwise.live.list_pages import query_choice
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Study
-from turnwise.studies.queries import may_change, readable_studies_of, studies_of
+from turnwise.studies.queries import studies_of
+from turnwise.studies.sharing.permissions import Permission, may
 from turnwise.studies.tasks import task_of
 
 PER_PAGE = 50
@@ -92,6 +92,7 @@ def estimate(request: HttpRequest, pk: int) -> HttpResponse:
     study = judging_study(request, pk)
     plan, battery = plan_of(study), battery_of(study)
     items = sum(row.items for row in item_queries.system_counts(study))
+    anchors = study.items.filter(anchor__isnull=False).count()
     added: Mapping[Ask, int] = {}
     problem = ""
     if "raters_per_item" in request.GET:
@@ -116,7 +117,7 @@ def estimate(request: HttpRequest, pk: int) -> HttpResponse:
         "added_for": added if len(asks_of_readers(study)) > 1 else {},
         "is_plan": "raters_per_item" in request.GET,
         "problem": problem,
-        "cost": estimate_queue_cost(study, plan, battery, items + sum(added.values())),
+        "cost": estimate_queue_cost(study, plan, battery, items + anchors + sum(added.values())),
     }
     return render(request, "judging/foreseen.html", context)
 
@@ -171,16 +172,19 @@ def _queue_page(request: HttpRequest, study: Study, plan: PlanForm, **adding: _A
     counts, asks = item_queries.system_counts(study), asks_of_readers(study)
     items, stored = sum(row.items for row in counts), plan_of(study) if plan.is_bound else plan.instance
     battery: Battery | None = getattr(stored, "battery", None)
+    anchors = study.items.filter(anchor__isnull=False).count()
     context = {
         "study": study,
         "plan_form": plan,
         "plan": stored,
-        "cost": estimate_queue_cost(study, stored, battery, items),
+        "cost": estimate_queue_cost(study, stored, battery, items + anchors),
         "filled_at": _filled_at(study),
         "has_batteries": task_of(study).has_batteries,  # type: ignore[attr-defined]  # a QueuedTask
         "has_adjudication": task_of(study).has_adjudication,  # type: ignore[attr-defined]
         "battery": battery,
         "gold": study.items.filter(right_answers__isnull=False).count(),
+        "anchors": anchors,
+        "has_anchors": task_of(study).has_anchors,  # type: ignore[attr-defined]
         "battery_problem": why_unfit(battery) if battery else "",
         "systems": counts,
         "has_several_asks": len(asks) > 1,
@@ -226,10 +230,10 @@ def items(request: HttpRequest, pk: int) -> HttpResponse:
         "systems": [row.system for row in item_queries.system_counts(study)],
         "of_contexts": study.items.filter(response__isnull=False).exists(),
         "has_queue": isinstance(task_of(study), QueuedTask),
-        "may_change": may_change(request.user, study),
+        "may_change": may(request.user, Permission.CHANGE, study),
         "may_remove": isinstance(task_of(study), QueuedTask)
         and study.rehearsal_of_id is None
-        and may_change(request.user, study),
+        and may(request.user, Permission.CHANGE, study),
         "state": chosen.state,
         "sort": chosen.sort,
         "states": [(key, title, None) for key, (title, _condition) in item_votes.STATES.items()],
@@ -266,7 +270,7 @@ def _filter(request: HttpRequest, questions: tuple[Question, ...]) -> Filter:
 def item(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     """Show one item as raters see it, with all their answers."""
     study = _study_with_items(request, pk)
-    works_on_it = may_change(request.user, study)
+    works_on_it = may(request.user, Permission.CHANGE, study)
     found = get_object_or_404(
         study.items.select_related(
             "ask",
@@ -320,6 +324,8 @@ def _right_form(study: Study, item: Item) -> RightForm | None:
     """Form for the item's right answers; None where gold items are not possible."""
     if study.rehearsal_of_id or not isinstance(task_of(study), QueuedTask) or battery_of(study):
         return None
+    if item.anchor_id:
+        return None
     known = Gold(item.right_answers, item.is_instructed) if item.right_answers else None
     return RightForm(questions=gold_items.closed_questions(questions_about(item)), known=known)
 
@@ -336,7 +342,7 @@ def _format_answer(question: Question, label: Label, sides: tuple[str, str]) -> 
 @login_required
 def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     """Exclude a rater of this item for the given reason; an empty reason undoes it."""
-    study = _study_with_items(request, pk, studies_of)
+    study = _study_with_items(request, pk, Permission.CHANGE)
     found = get_object_or_404(study.items, key=key)
     rater, reason = (_text(request.POST.get(name, "")) for name in ("rater", "reason"))
     participation = get_object_or_404(study.participations, pseudonym=rater)
@@ -345,18 +351,16 @@ def exclude(request: HttpRequest, pk: int, key: UUID) -> HttpResponse:
     return redirect("judging:item", pk=pk, key=found.key)
 
 
-def _study_with_items(
-    request: HttpRequest, pk: int, of: Callable[..., QuerySet[Study]] = readable_studies_of
-) -> Study:
+def _study_with_items(request: HttpRequest, pk: int, permission: Permission = Permission.READ) -> Study:
     """A study whose judgments are about items, of a queue or made by the workers' own conversations."""
-    study = get_object_or_404(of(request.user), pk=pk)
+    study = get_object_or_404(studies_of(request.user, permission), pk=pk)
     if getattr(task_of(study), "read_at", "") != QueuedTask.read_at:
         raise Http404("Nothing is judged side by side or one after the other in this study.")
     return study
 
 
-def judging_study(request: HttpRequest, pk: int, of: Callable[..., QuerySet[Study]] = studies_of) -> Study:
-    study = get_object_or_404(of(request.user), pk=pk)
+def judging_study(request: HttpRequest, pk: int, permission: Permission = Permission.CHANGE) -> Study:
+    study = get_object_or_404(studies_of(request.user, permission), pk=pk)
     if not isinstance(task_of(study), QueuedTask):
         raise Http404("This study has no queue: its workers do something other than judging.")
     return study

@@ -31,6 +31,7 @@ from turnwise.dialogues.models import Dialogue, Fault, Seat, Turn
 from turnwise.labels.queries import score_column
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import About
+from turnwise.studies.conditions.factors import chosen_level
 from turnwise.studies.models import Study
 
 PER_PAGE = 50
@@ -56,6 +57,7 @@ class DialogueFilter:
         disputed: only conversations where most readers and the chatter gave different answers.
         replies: minimum of replies.
         panel_ids: True if `worker` may be a panel id.
+        condition: key of `level_choices`: only conversations of people in this level of a factor.
     """
 
     text: str = ""
@@ -69,6 +71,7 @@ class DialogueFilter:
     disputed: bool = False
     replies: int | None = None
     panel_ids: bool = True
+    condition: str = ""
 
     @property
     def needs_scan(self) -> bool:
@@ -244,6 +247,9 @@ def _filter_by_indexes(study: Study, by: DialogueFilter) -> QuerySet[Dialogue]:
     if by.worker:
         seats = Seat.objects.filter(worker__in=_workers_named(study, by))
         rows = rows.filter(pk__in=seats.values("dialogue"))
+    if by.condition:
+        seats = Seat.objects.filter(assignment__participation__condition__contains=chosen_level(by.condition))
+        rows = rows.filter(Exists(seats.filter(dialogue=OuterRef("pk"))))
     if by.state == "open":
         rows = rows.filter(ending="")
     elif by.state == "excluded":

@@ -18,7 +18,8 @@ SUBJECTS = (*JUDGED, "participation")
 class Pair(models.Model):
     """Two responses to one context, or two conversations, of different systems, judged side by side.
 
-    The first is the one with the smaller key; raters see the two in random order.
+    The first is the one with the smaller key; raters see the two in random order. People who talk with both
+    systems at once may judge the conversations several times, as they grow: each time is a pair of its own.
     """
 
     first_response = models.ForeignKey(
@@ -33,13 +34,21 @@ class Pair(models.Model):
     second_dialogue = models.ForeignKey(
         Dialogue, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
     )
+    turns = models.SmallIntegerField(
+        null=True,
+        blank=True,
+        help_text=_("Of conversations: how many turns of each, from the first, are judged. Empty: all."),
+    )
 
     class Meta:
         constraints = (
             models.CheckConstraint(
                 name="pair_is_of_two_alike",
                 condition=Q(
-                    first_response__lt=F("second_response"), first_dialogue=None, second_dialogue=None
+                    first_response__lt=F("second_response"),
+                    first_dialogue=None,
+                    second_dialogue=None,
+                    turns=None,
                 )
                 | Q(first_dialogue__lt=F("second_dialogue"), first_response=None, second_response=None),
             ),
@@ -47,7 +56,10 @@ class Pair(models.Model):
                 fields=("first_response", "second_response"), name="pair_of_responses_once"
             ),
             models.UniqueConstraint(
-                fields=("first_dialogue", "second_dialogue"), name="pair_of_dialogues_once"
+                fields=("first_dialogue", "second_dialogue", "turns"),
+                condition=Q(first_dialogue__isnull=False),
+                nulls_distinct=False,
+                name="pair_of_dialogues_once",
             ),
         )
 

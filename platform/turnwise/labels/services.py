@@ -12,9 +12,9 @@ from turnwise.dialogues.queries import progress_of
 from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.reply_versions import kept_version
 from turnwise.dialogues.seat_context import SeatContext
-from turnwise.live.batches import BatchedStep
 from turnwise.live.database import in_database
 from turnwise.live.frames import RefusedError
+from turnwise.live.sockets.batches import BatchedStep
 from turnwise.questions.question_sets import describe_answers_error, question_set_async
 from turnwise.studies.asks import About
 from turnwise.studies.models import MOST_REPLY_VERSIONS

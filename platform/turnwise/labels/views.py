@@ -36,8 +36,10 @@ from turnwise.labels.queries import (
 from turnwise.live.markdown import as_html
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.asks import Party
+from turnwise.studies.conditions.factors import level_choices
 from turnwise.studies.models import Study
-from turnwise.studies.queries import may_change, readable_studies_of
+from turnwise.studies.queries import readable_studies_of
+from turnwise.studies.sharing.permissions import Permission, may
 
 LONGEST_TEXT = 200
 
@@ -75,6 +77,7 @@ class DialogueFilterForm(forms.Form):
             ("excluded", _("Worker excluded")),
         ],
     )
+    condition = forms.ChoiceField(label=_("Condition"), required=False)
     score = forms.ChoiceField(label=_("Has this score"), required=False)
     lowest = forms.FloatField(label=_("Score from"), required=False)
     highest = forms.FloatField(label=_("Score to"), required=False)
@@ -92,6 +95,12 @@ class DialogueFilterForm(forms.Form):
         bots = self.fields["bot"]
         assert isinstance(bots, forms.ModelChoiceField)
         bots.queryset = Bot.objects.filter(study_bots__study=study).order_by("title", "name")
+        if study.factors:
+            condition = self.fields["condition"]
+            assert isinstance(condition, forms.ChoiceField)
+            condition.choices = [("", _("All")), *level_choices(study.factors).items()]
+        else:
+            del self.fields["condition"]
         if scores:
             score_field = self.fields["score"]
             assert isinstance(score_field, forms.ChoiceField)
@@ -129,7 +138,7 @@ class DialogueFilterForm(forms.Form):
 @login_required
 def dialogues(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(readable_studies_of(request.user), pk=pk)
-    works_on_it = may_change(request.user, study)
+    works_on_it = may(request.user, Permission.CHANGE, study)
     form = DialogueFilterForm(study, request.GET, panel_ids=works_on_it)
     is_valid = form.is_valid()
     found = (
@@ -177,7 +186,7 @@ def transcript(request: HttpRequest, public_id: UUID) -> HttpResponse:
     rows = visible.prefetch_related(explorer.SEATS_WITH_OCCUPANTS).annotate(was_operated=operated)
     dialogue = get_object_or_404(rows, public_id=public_id)
     study = dialogue.study
-    works_on_it = may_change(request.user, study)
+    works_on_it = may(request.user, Permission.CHANGE, study)
     form = DialogueFilterForm(study, request.GET, panel_ids=works_on_it)
     newer, older = explorer.neighbours(study, form.by if form.is_valid() else DialogueFilter(), dialogue)
     seats = {each.number: each for each in dialogue.seats.all()}

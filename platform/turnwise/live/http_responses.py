@@ -1,12 +1,15 @@
 """Responses of the REST API as /api/openapi.json describes them, and streamed downloads."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, Self, TypeVar
 
 from asgiref.sync import sync_to_async
+from django.core.exceptions import ValidationError
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Field, Schema
+from ninja.errors import HttpError
 
 
 class FieldErrorOut(Schema):
@@ -42,6 +45,29 @@ def answers(out: Any, *errors: int, status: int = 200, has_body: bool = False) -
     """
     of_body = {400, 413, 422} if has_body else set()
     return {status: out, frozenset({401, *of_body, *errors}): None}
+
+
+def takes_a_file(most: int) -> dict[str, Any]:
+    """Build the `openapi_extra` of a call whose body has a file, which may be longer than other bodies.
+
+    Args:
+        most: bytes of the largest file, as on the page that takes such files. The body may be a third
+            longer: a packed file comes in base64.
+    """
+    return {"x-max-bytes": most * 4 // 3 + 65_536}
+
+
+@contextmanager
+def refusals_as_conflicts() -> Iterator[None]:
+    """Turn the ValidationError of a service into the answer 409 with its words.
+
+    Raises:
+        HttpError: the service refused, since what was asked is not possible now.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        raise HttpError(409, " ".join(error.messages)) from None
 
 
 T = TypeVar("T", str, bytes)

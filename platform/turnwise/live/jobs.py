@@ -21,10 +21,18 @@ from redis.exceptions import RedisError
 from chatbots.errors import ChatbotError, last_line
 
 
+class JobTimeoutError(Exception):
+    """Raised in a job that runs for longer than `settings.JOB_SECONDS`."""
+
+
 def describe_failure(error: BaseException) -> str:
-    """Describe in a sentence why a job failed: the error of a bot, else a pointer to the log."""
+    """Describe in a sentence why a job failed: a bot's error or a limit, else a pointer to the log."""
+    if isinstance(error, JobTimeoutError):
+        return str(error)
     if isinstance(error, ChatbotError):
         return last_line(error)
+    if isinstance(error, MemoryError):
+        return _("It needed more memory than the job worker may use. The setting is TURNWISE_JOB_MEMORY_GB.")
     sentence = _("An error that was not expected ended it; the server's log says where: %(error)s")
     return sentence % {"error": last_line(error)}
 
@@ -61,7 +69,7 @@ def send_or_warn(request: HttpRequest, send: Callable[[], object]) -> None:
 # Kinds of advisory locks in PostgreSQL.
 REPORTS, RUNS, REHEARSALS, AGREEMENTS = 7301, 7302, 7303, 7304
 SELF_PLAY, AUDITS, WAITING, IMPORTS, BUNDLES = 7305, 7306, 7307, 7308, 7309
-JUDGES, SCENARIOS, SMALL_MODEL = 7310, 7311, 7312
+JUDGES, SCENARIOS, SMALL_MODEL, CONDITIONS = 7310, 7311, 7312, 7313
 
 
 @contextmanager

@@ -19,6 +19,7 @@ class EventType(StrEnum):
     PARTICIPANT_WAITING = "participant.waiting"
     BOT_FAILING = "bot.failing"
     BUDGET_REACHED = "bot.budget_reached"
+    JUDGE_DRIFTED = "judge.drifted"
 
 
 @dataclass(frozen=True, slots=True)

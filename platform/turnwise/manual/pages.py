@@ -26,8 +26,9 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     "studies": (
         _("A study"),
         (
-            "assistants", "questions", "formatting", "panels", "running", "languages", "quality", "payments",
-            "privacy", "rehearsal", "human-human", "wizard-of-oz", "people", "glossary",
+            "first-study", "assistants", "questions", "formatting", "panels", "running", "languages",
+            "quality", "payments", "privacy", "rehearsal", "human-human", "wizard-of-oz", "people",
+            "glossary",
         ),
     ),
     "protocols": (
@@ -48,13 +49,17 @@ SECTIONS: dict[str, tuple[Promise | str, tuple[str, ...]]] = {
     "results": (
         _("Results"),
         (
-            "statistics", "judges", "assisted", "comparisons", "papers", "imports", "exports",
-            "evaluation/data/README.md", "api", "client", "webhooks",
+            "from-data-to-a-paper", "statistics", "judges", "assisted", "anchors", "comparisons", "papers",
+            "publishing",
+            "imports", "exports", "evaluation/data/README.md", "api", "client", "webhooks",
         ),
     ),
     "running": (
         _("Running Turnwise"),
-        ("install", "deploy", "settings", "monitoring", "security", "reliability", "performance"),
+        (
+            "install", "deploy", "upgrading", "settings", "monitoring", "security", "reliability",
+            "performance",
+        ),
     ),
     "making": (
         _("How it is made"),
@@ -266,6 +271,7 @@ HELP = {
     "crowd:payments": "payments",
     "dialogues": "running",
     "experts": "quality",
+    "groups": "people",
     "exports": "exports",
     "judges": "judges",
     "judging": "labelling",
@@ -275,6 +281,7 @@ HELP = {
     "monitoring": "running",
     "operating": "wizard-of-oz",
     "privacy": "privacy",
+    "publications": "publishing",
     "quality": "quality",
     "questionnaires": "questions",
     "questions": "questions",
@@ -285,6 +292,7 @@ HELP = {
     "reports:studies": "running",
     "responses": "static-evaluation",
     "transcripts": "imports",
+    **dict.fromkeys(("studies:sharing", "studies:transfer", "studies:hand_over"), "people"),
     "system": "monitoring",
     "trash": "running",
     "webhooks": "webhooks",

@@ -10,15 +10,19 @@ from turnwise.bots.models import Bot
 from turnwise.crowd.places import pilot
 from turnwise.crowd.running.pausing import running_state
 from turnwise.crowd.worker_task import WorkerTask
+from turnwise.judges.drift_checks import services as judge_checks
 from turnwise.monitoring.monitor import monitor as monitored
 from turnwise.studies.queries import studies_of
+from turnwise.studies.sharing.permissions import Permission
 from turnwise.studies.tasks import task_of
 
 
 @require_GET
 @login_required
 def monitor(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(studies_of(request.user).select_related("requirement__qualification"), pk=pk)
+    study = get_object_or_404(
+        studies_of(request.user, Permission.REVIEW).select_related("requirement__qualification"), pk=pk
+    )
     task = task_of(study)
     if not isinstance(task, WorkerTask):
         return redirect(study)
@@ -31,6 +35,7 @@ def monitor(request: HttpRequest, pk: int) -> HttpResponse:
         "pilot": pilot.pilot_progress(study, timezone.now()) if study.pilot_size else None,
         "chats": task.has_conversations,
         "drift": drift_check.alarms(Bot.objects.filter(study_bots__study=study)) if seen.bots else [],
+        "drifted_judges": [] if task.has_conversations else judge_checks.alarms(study.judge_runs.all()),
         "budgets": reached_budgets(Bot.objects.filter(name__in=over_budget)) if over_budget else [],
     }
     return render(request, "monitoring/monitor.html", context)

@@ -11,6 +11,8 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from turnwise.accounts import erasures
+from turnwise.accounts.models import Erasure
 from turnwise.crowd.entry.enrolment import hash_panel_id
 from turnwise.crowd.models import Invitation, Participation, Worker, pseudonym
 from turnwise.crowd.panels.links import Invited
@@ -61,12 +63,13 @@ def anonymize(participation: Participation, *, now: datetime) -> None:
         worker=anonymous, known_by=known_by, address="", submission="", panel_values={}, erased_at=now
     )
     pictures.erase(here)
-    bundles.delete_bundles_quoting([participation.study_id])
+    bundles.delete_bundles_quoting([participation.study_id], only_identifiers=True)
     trash.purge_studies([participation.study_id])
 
 
 def _move(here: Collection[int], study_id: int, known: Worker, fresh: Worker) -> None:
     """Move a worker's participations in one study, with all their data, to another worker."""
+    erasures.begin(Erasure.Reason.IDENTIFIERS, study_id=study_id)
     Label.objects.filter(rater=known, study=study_id).update(rater=fresh)
     Seat.objects.filter(assignment__participation__in=here).update(worker=fresh)
     Batch.objects.filter(assignment__participation__in=here).update(worker=fresh)
@@ -118,6 +121,8 @@ def erase_ids(participation_id: int, *, now: datetime | None = None) -> None:
             % {"who": participation.pseudonym}
         )
     anonymize(participation, now=now or timezone.now())
+    # The worker asked for it, so published rows are deleted, too, although they have no identifiers.
+    bundles.delete_bundles_quoting([participation.study_id])
 
 
 def _is_due_each_time(participation: Participation, now: datetime) -> bool:

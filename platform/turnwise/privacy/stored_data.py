@@ -17,6 +17,7 @@ from turnwise.quality.flagging import describe_flag
 from turnwise.quality.models import Attempt, Decision
 from turnwise.questions.question_sets import question_set
 from turnwise.responses.models import Response
+from turnwise.studies.conditions.factors import texts_in
 
 
 def stored_data_of(participation: Participation) -> dict[str, Any]:
@@ -34,6 +35,7 @@ def stored_data_of(participation: Participation) -> dict[str, Any]:
             "network_address": _("coded") if participation.address else "",
             "resume_code": participation.resume_code,
             "completion_code": participation.disclosed_code,
+            **({"further_instructions": texts} if (texts := _further_texts(participation)) else {}),
             **({"invited_as": invited.name, "email": invited.email} if invited else {}),
         },
         "consent": {
@@ -60,6 +62,11 @@ def stored_data_of(participation: Participation) -> dict[str, Any]:
         "told_over_panel": _panel_messages(participation),
         "pay": _pay(participation),
     }
+
+
+def _further_texts(participation: Participation) -> list[str]:
+    """What the participant's condition had them read beside the instructions; its name could give it away."""
+    return texts_in(participation.study.factors, participation.condition)
 
 
 def count_stored(participation: Participation) -> dict[str, int]:

@@ -7,7 +7,6 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -22,14 +21,10 @@ from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.models import User
 from turnwise.crowd import redaction
 from turnwise.crowd.models import Participation, Redaction, Withdrawal, Worker
-from turnwise.privacy import erasure, picture_removal, withdrawal
-from turnwise.privacy.personal_data import review_texts, studies_that_judge
+from turnwise.privacy import erasure, picture_removal, text_review, withdrawal
+from turnwise.privacy.personal_data import review_texts
 from turnwise.privacy.stored_data import count_stored
-from turnwise.studies import bundles
-from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
-from turnwise.studies.services import results_changed
-from turnwise.trash import soft_delete as trash
 
 MOST = 100
 PICTURES_PER_PAGE = 24
@@ -151,21 +146,15 @@ def redact(request: HttpRequest, pk: int) -> HttpResponse:
     """Redact the selected texts, or all texts on the page, and record the review."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
-    study.refresh_from_db(fields=["results_version"])
-    # Texts that arrived while the page was open were not reviewed.
-    is_newest = _whole_number(request.POST.get("seen", "")) >= study.results_version
     chosen = request.POST.getlist("shown" if "all" in request.POST else "text")
     typed = [(Kind.OTHER, each) for each in request.POST.getlist("own")]
+    # Texts that arrived while the page was open were not reviewed.
+    seen = _whole_number(request.POST.get("seen", ""))
     try:
-        with transaction.atomic():
-            done = redaction.redact(study, [*map(_parsed, chosen), *typed], by=request.user)
-            if done:
-                _update_dependents(study)
+        done = text_review.redact(study, [*map(_parsed, chosen), *typed], seen=seen, by=request.user)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect("privacy:texts", pk=pk)
-    if is_newest:
-        redaction.note_review(study, by=request.user)
     message = ngettext("%(n)d text is redacted.", "%(n)d texts are redacted.", done) % {"n": done}
     messages.success(
         request, message if chosen or typed else _("It is recorded that you reviewed the texts.")
@@ -181,9 +170,7 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     assert request.user.is_authenticated
     undone = get_object_or_404(Redaction, study=study, pk=_whole_number(request.POST.get("redaction", "")))
-    with transaction.atomic():
-        redaction.undo(undone.pk, by=request.user)
-        _update_dependents(study)
+    text_review.undo(undone, by=request.user)
     messages.success(request, _("It leaves the platform as it was written again."))
     return redirect("privacy:texts", pk=pk)
 
@@ -221,11 +208,3 @@ def _parsed(value: str) -> tuple[Kind, str]:
 def _whole_number(text: str) -> int:
     """Parse a whole number; 0 for anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
-
-
-def _update_dependents(study: Study) -> None:
-    """Update the reports of studies that judge these texts, and delete outdated bundles and deletions."""
-    for other in sorted(studies_that_judge([study.pk]) - {study.pk}):
-        results_changed(other)
-    bundles.delete_bundles_quoting([study.pk])
-    trash.purge_studies([study.pk])

@@ -12,7 +12,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from evaluation.texts.cleaning import WITHDRAWN
-from turnwise.accounts.models import User
+from turnwise.accounts import erasures
+from turnwise.accounts.models import Erasure, User
 from turnwise.crowd.models import Outcome, Participation, Withdrawal, Worker
 from turnwise.crowd.places.ending import end
 from turnwise.dialogues.models import Dialogue, MessagePicture, Seat, Turn, Typing, sides_of
@@ -83,6 +84,7 @@ def withdraw(participation_id: int, *, by: User | None = None, now: datetime | N
         return earlier
     if by is None and (late := why_too_late(participation, now)):
         raise ValidationError(late)
+    erasures.begin(Erasure.Reason.WITHDRAWAL, by=by, study_id=participation.study_id)
     _lock_batches(every)
     made = {each.pk: _withdraw_one(each, by, now) for each in every}
     if not has_unpaid_amount(participation):

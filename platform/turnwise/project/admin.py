@@ -14,7 +14,7 @@ from turnwise.audits.models import Audit, AuditedReply
 from turnwise.bots.models import BotBudget, BotPrice, BotUsage
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 from turnwise.experts.models import Adjudication
-from turnwise.judges.models import Judge, JudgeRun, MachineLabel
+from turnwise.judges.models import DriftCheck, Judge, JudgeRun, MachineLabel, RepeatedAnswer
 from turnwise.knowledge.models import Article, BaseVersion, Entity, KnowledgeBase
 from turnwise.labels.models import Label, Pair
 from turnwise.languages.models import Language, Revision, Translation
@@ -98,7 +98,7 @@ site.register(
 site.register(
     Judge,
     ViewOnlyAdmin,
-    list_display=("bot", "question_set", "draws", "owner", "created_at"),
+    list_display=("shown_title", "source", "question_set", "draws", "owner", "created_at"),
     list_select_related=("bot", "owner"),
 )
 site.register(
@@ -107,6 +107,20 @@ site.register(
     list_display=("judge", "study", "state", "started_by", "created_at"),
     list_filter=("state",),
     list_select_related=("judge__bot", "study", "started_by"),
+)
+site.register(
+    DriftCheck,
+    ViewOnlyAdmin,
+    list_display=("run", "at", "verdict", "agreement"),
+    list_filter=("verdict",),
+    list_select_related=("run",),
+)
+site.register(
+    RepeatedAnswer,
+    ViewOnlyAdmin,
+    list_display=("drift_check", "item", "outcome", "answers"),
+    list_filter=("outcome",),
+    list_select_related=("drift_check", "item"),
 )
 site.register(
     MachineLabel,

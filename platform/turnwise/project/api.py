@@ -12,20 +12,37 @@ from typing_extensions import override
 
 from chatbots.errors import ChatbotError, ConfigurationError, DuplicateBotError, HostingError
 from evaluation.questions import DeclarationError
+from turnwise.acceptance.api import router as acceptance
 from turnwise.audits.api import router as audits
 from turnwise.bots.api import router as bots
+from turnwise.bots.costs_api import router as costs
+from turnwise.comparisons.api import router as comparisons
 from turnwise.comparisons.sweep_api import router as sweeps
 from turnwise.contexts.api import router as context_sets
 from turnwise.crowd.api import router as running
+from turnwise.crowd.panels.panels_api import router as panels
+from turnwise.crowd.pay.payments_api import router as payments
+from turnwise.crowd.pay.prolific_api import router as prolific
 from turnwise.crowd.people_api import router as people
+from turnwise.crowd.running.participants_api import router as participants
+from turnwise.experts.api import router as experts
+from turnwise.experts.decisions_api import router as item_decisions
 from turnwise.exports.api import router as bundles
 from turnwise.exports.records_api import router as records
 from turnwise.exports.tables_api import router as tables
 from turnwise.judges.api import router as judges
+from turnwise.judges.drift_checks.api import router as drift_checks
+from turnwise.judges.item_draws.api import router as item_draws
+from turnwise.judges.label_imports.labels_api import router as judge_labels
+from turnwise.judging.anchors.api import router as anchor_packs
 from turnwise.judging.api import router as queues
 from turnwise.judging.items_api import router as items
 from turnwise.judging.plan_api import router as plans
+from turnwise.knowledge.api import router as knowledge
+from turnwise.languages.api import router as languages
 from turnwise.live.problems import InvalidFieldsError, problem, problem_response
+from turnwise.privacy.api import router as privacy
+from turnwise.privacy.redactions_api import router as redactions
 from turnwise.project.rest.description import (
     DescribedApi,
     known_paths,
@@ -34,7 +51,10 @@ from turnwise.project.rest.description import (
     path_of,
 )
 from turnwise.project.rest.guard import RefusedError, Token
+from turnwise.publications.api import router as publications
 from turnwise.quality.api import router as quality
+from turnwise.quality.checks_api import router as attention_checks
+from turnwise.quality.qualifications_api import router as qualifications
 from turnwise.questions.api import router as question_sets
 from turnwise.rehearsals.api import router as rehearsals
 from turnwise.reports.api import router as reports
@@ -42,9 +62,13 @@ from turnwise.responses.api import router as runs
 from turnwise.studies.api import router as parts_of_studies
 from turnwise.studies.rest.calls import router as studies
 from turnwise.studies.rest.lifecycle import router as lifecycle
+from turnwise.studies.rest.plans import router as declared_plans
+from turnwise.studies.sharing.api import router as sharing
 from turnwise.tasks.urls import routers as of_tasks
+from turnwise.transcripts.imports_api import router as imports
 from turnwise.trash.api import router as deletions
 from turnwise.webhooks.api import router as webhooks
+from turnwise.workspace.groups.api import router as groups
 
 UNREAD = "Cannot parse request body"  # as Ninja says it, whatever the parser raised
 NO_JSON = "The request is not JSON."
@@ -95,6 +119,7 @@ api: DescribedApi = DescribedApi(
     parser=StorableJson(),
 )
 api.add_router("", bots)
+api.add_router("", costs)
 api.add_router("", audits)
 api.add_router("", sweeps)
 api.add_router("", question_sets)
@@ -103,18 +128,41 @@ api.add_router("", runs)
 api.add_router("", studies)
 api.add_router("", parts_of_studies)
 api.add_router("", lifecycle)
+api.add_router("", declared_plans)
+api.add_router("", sharing)
+api.add_router("", groups)
 api.add_router("", running)
 api.add_router("", queues)
 api.add_router("", items)
 api.add_router("", plans)
+api.add_router("", anchor_packs)
 api.add_router("", judges)
+api.add_router("", judge_labels)
+api.add_router("", drift_checks)
+api.add_router("", item_draws)
 api.add_router("", quality)
+api.add_router("", qualifications)
+api.add_router("", attention_checks)
 api.add_router("", reports)
+api.add_router("", publications)
 api.add_router("", rehearsals)
 api.add_router("", bundles)
 api.add_router("", records)
+api.add_router("", imports)
+api.add_router("", acceptance)
 api.add_router("", tables)
 api.add_router("", people)
+api.add_router("", panels)
+api.add_router("", participants)
+api.add_router("", payments)
+api.add_router("", prolific)
+api.add_router("", privacy)
+api.add_router("", redactions)
+api.add_router("", experts)
+api.add_router("", item_decisions)
+api.add_router("", comparisons)
+api.add_router("", knowledge)
+api.add_router("", languages)
 api.add_router("", deletions)
 api.add_router("", webhooks)
 for router in of_tasks:
@@ -195,7 +243,7 @@ def _nothing_there(request: HttpRequest, error: Http404) -> HttpResponse:
 
 @api.exception_handler(RequestDataTooBig)
 def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    return problem_response(problem(413, "The request is too long. Send less at once."))
+    return problem_response(problem(413, "The request is longer than this call takes. Send less at once."))
 
 
 @csrf_exempt

@@ -13,6 +13,7 @@ REGISTERING = (
     "turnwise.studies.queries",  # which question sets a person may read
     "turnwise.questionnaires.services",  # the gate of questionnaires
     "turnwise.quality.gates",  # the gates of blocks and qualifications
+    "turnwise.publications.removal",  # deletes published rows that somebody withdraws
     "turnwise.webhooks.outbox",  # stores published events
     "turnwise.project.celery",  # so that every process can send jobs
 )

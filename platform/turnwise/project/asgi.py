@@ -15,6 +15,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from turnwise.project.asgi_middleware import (  # noqa: E402
     BoundedBodies,
     CountedSockets,
+    Moving,
     ReusedThreads,
     SameOrigin,
 )
@@ -22,8 +23,8 @@ from turnwise.project.sockets import Lifespan, websocket_urlpatterns  # noqa: E4
 
 application = ProtocolTypeRouter(
     {
-        "http": BoundedBodies(ReusedThreads(pages)),  # type: ignore[arg-type]  # Django types it more loosely
-        "websocket": SameOrigin(CountedSockets(URLRouter(websocket_urlpatterns))),
+        "http": Moving(BoundedBodies(ReusedThreads(pages))),  # type: ignore[arg-type]  # Django types it more loosely
+        "websocket": SameOrigin(CountedSockets(Moving(URLRouter(websocket_urlpatterns)))),
         "lifespan": Lifespan(),
     }
 )

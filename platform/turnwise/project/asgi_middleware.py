@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
 from asgiref.sync import ThreadSensitiveContext
@@ -21,6 +21,7 @@ from django.db import connections
 
 from turnwise.live.metrics import recording
 from turnwise.live.metrics.families import SOCKETS
+from turnwise.live.sockets import draining
 
 # As in deploy/nginx.conf.template; the largest upload that a page takes is 60 MB.
 MOST_BYTES = 64 * 1024**2
@@ -185,6 +186,29 @@ class CountedSockets:
             await self._inner(scope, receive, send)
         finally:
             recording.count_socket(kind, -1)
+
+
+class Moving:
+    """Middleware by which a server that is replaced sends its sockets to the next one."""
+
+    def __init__(self, inner: ASGI3Application) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        if scope["type"] == "http":
+            with draining.open_request():
+                await self._inner(scope, receive, send)
+            return
+
+        async def close() -> None:
+            with suppress(OSError, RuntimeError):  # the browser has gone meanwhile
+                await send({"type": "websocket.close", "code": draining.MOVED, "reason": "moved"})
+
+        with draining.open_socket() as socket:
+            socket.close = close
+            await self._inner(scope, receive, send)
+        if socket.has_moved:
+            await close()
 
 
 # Idle threads that are kept; further ones end with their page.

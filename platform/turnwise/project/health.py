@@ -21,14 +21,14 @@ from typing_extensions import override
 from chatbots.hosting.health import State
 from turnwise.bots.hosting import presence
 from turnwise.bots.queries import visible_bots
-from turnwise.live import layer
-from turnwise.project.celery import HEART
+from turnwise.live.sockets import layer
+from turnwise.project.celery import silent_seconds
 
 log = logging.getLogger(__name__)
 
 TIMEOUT_SECONDS = 1.0
-# The timer sends a heartbeat every ten seconds, and a long report may hold the worker for a while.
-HEARTBEAT_SECONDS = 60.0
+# The timer sends a heartbeat every ten seconds. Housekeeping is quick; other jobs may hold a worker for long.
+HOUSEKEEPING_SILENT_SECONDS, OTHERS_SILENT_SECONDS = 60.0, 600.0
 # Anyone may ask as often as they like; the database is written to no more often than this.
 WRITTEN_EVERY_SECONDS = 5.0
 # Too little for a day's work: said before the disk is full, when what workers send can still be kept.
@@ -217,10 +217,16 @@ def _bots() -> Part:
 
 
 def _celery_worker() -> Part:
-    beat_at = cache.get(HEART)
-    if beat_at is None:
-        return Part(False, "unseen", "no heartbeat yet; the first comes within 10 s of a start")
-    age = time.time() - beat_at
-    if age > HEARTBEAT_SECONDS:
-        return Part(False, "silent", f"last heartbeat {age:.0f} s ago; a long job, or a dead worker or timer")
-    return Part(True, "ready", f"last heartbeat {age:.0f} s ago")
+    silent = silent_seconds()
+    if unseen := [queue for queue in settings.JOB_QUEUES if queue not in silent]:
+        names = ", ".join(unseen)
+        return Part(False, "unseen", f"no heartbeat of {names} yet; the first comes within 10 s of a start")
+    late = {queue: age for queue, age in silent.items() if age > _longest_silence(queue)}
+    if late:
+        ages = ", ".join(f"{queue}: last heartbeat {age:.0f} s ago" for queue, age in late.items())
+        return Part(False, "silent", f"{ages}; a long job, or a dead worker or timer")
+    return Part(True, "ready", f"last heartbeat {max(silent.values()):.0f} s ago")
+
+
+def _longest_silence(queue: str) -> float:
+    return HOUSEKEEPING_SILENT_SECONDS if queue == "housekeeping" else OTHERS_SILENT_SECONDS

@@ -8,6 +8,7 @@ import threading
 import time
 import traceback
 from datetime import UTC, datetime
+from typing import Any
 
 from turnwise.live import log_context
 from turnwise.live.losses import lost_service
@@ -101,3 +102,32 @@ def _cause(record: logging.LogRecord) -> Cause:
     error = record.exc_info[1] if record.exc_info else None
     kind = lost_service(error) or (type(error).__name__ if error else "")
     return record.name, record.levelno, VARYING.sub("#", str(record.msg)), kind
+
+
+def logging_configuration(log_format: str) -> dict[str, Any]:
+    """Django's setting LOGGING.
+
+    Args:
+        log_format: "line" or "json".
+    """
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "line": {
+                "()": "turnwise.project.logs.OneLine",
+                "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+            },
+            "json": {"()": "turnwise.project.logs.JsonLine"},
+        },
+        "filters": {"once": {"()": "turnwise.project.logs.OncePerInterval"}},
+        "handlers": {
+            "console": {"class": "logging.StreamHandler", "formatter": log_format, "filters": ["once"]}
+        },
+        "root": {"handlers": ["console"], "level": "INFO"},
+        # Both bring handlers of their own, which know no interval. This undoes --log-level, too.
+        "loggers": {
+            "uvicorn": {"handlers": ["console"], "level": "WARNING", "propagate": False},
+            "django": {"handlers": ["console"], "propagate": False},
+        },
+    }

@@ -4,7 +4,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from django.conf import settings
@@ -12,12 +12,19 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
 from turnwise.live import log_context
+from turnwise.live.metrics.families import PAGE_STATUSES
+from turnwise.live.metrics.recording import record_page
+from turnwise.live.traces.spans import span
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
 
 log = logging.getLogger("turnwise.access")
 
 HEADER = "X-Request-ID"
 ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 STUDY_PAGES = "studies/<int:pk>/"
+PROBES = ("healthz", "readyz", "metrics")
 
 
 class RequestLog(MiddlewareMixin):
@@ -30,13 +37,16 @@ class RequestLog(MiddlewareMixin):
         """Answer; under ASGI return a coroutine that does so."""
         if self.async_mode:
             return self.__acall__(request)  # type: ignore[return-value]  # as in Django's own
-        began = _begin(request)
-        return _end(request, cast("HttpResponseBase", self.get_response(request)), began)
+        with span("page") as traced:
+            began = _begin(request)
+            return _end(request, cast("HttpResponseBase", self.get_response(request)), began, traced)
 
     async def __acall__(self, request: HttpRequest) -> HttpResponseBase:
         """Do the same."""
-        began = _begin(request)
-        return _end(request, await cast("Awaitable[HttpResponseBase]", self.get_response(request)), began)
+        with span("page") as traced:
+            began = _begin(request)
+            response = await cast("Awaitable[HttpResponseBase]", self.get_response(request))
+            return _end(request, response, began, traced)
 
     def process_view(self, request: HttpRequest, *view: Any) -> None:
         """Bind the study of its pages."""
@@ -52,10 +62,22 @@ def _begin(request: HttpRequest) -> float:
     return time.perf_counter()
 
 
-def _end(request: HttpRequest, response: HttpResponseBase, began: float) -> HttpResponseBase:
+def _end(
+    request: HttpRequest, response: HttpResponseBase, began: float, traced: "Span | None"
+) -> HttpResponseBase:
+    seconds, status = time.perf_counter() - began, response.status_code
     response[HEADER] = str(log_context.current()["request"])
+    route = request.resolver_match.route if request.resolver_match else "(no page)"
+    if route not in PROBES:
+        record_page(_visitors(route), PAGE_STATUSES[(status >= 400) + (status >= 500)], seconds)
+    if traced:
+        traced.update_name(f"{request.method} /{route}")
+        traced.set_attributes({"http.route": f"/{route}", "http.response.status_code": status})
     if settings.ACCESS_LOG:
-        route = request.resolver_match.route if request.resolver_match else "(no page)"
-        milliseconds = round(1000 * (time.perf_counter() - began))
-        log.info("%s /%s %s %s ms", request.method, route, response.status_code, milliseconds)
+        log.info("%s /%s %s %s ms", request.method, route, status, round(1000 * seconds))
     return response
+
+
+def _visitors(route: str) -> str:
+    """Who asks for pages of this route: one of `VISITORS`."""
+    return "workers" if route.startswith("s/") else "programs" if route.startswith("api/") else "staff"

@@ -7,46 +7,20 @@ meaning in docs/settings.md (a test compares the two).
 import json
 import os
 import re
-from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
 
+from turnwise.accounts.single_sign_on.saml_configuration import read_saml_configuration
 from turnwise.live.locations import RESOURCES, data_folder
+from turnwise.live.static_files.names import add_cache_header
+from turnwise.project.environment import file, flag, mail_address, number
+from turnwise.project.job_queues import JOB_QUEUES, QUEUE_OF_TASK
+from turnwise.project.logs import logging_configuration
 
 ROOT = RESOURCES
-
-
-def _flag(name: str, default: bool) -> bool:
-    value = os.environ.get(name, "").strip().lower()
-    if value in ("", "1", "true", "yes", "0", "false", "no"):
-        return default if value == "" else value in ("1", "true", "yes")
-    raise SystemExit(f"{name}={value!r} is neither yes nor no. Set it to one of: yes, no, 1, 0, true, false.")
-
-
-def _number(name: str, default: float) -> float:
-    value = os.environ.get(name, "").strip()
-    try:
-        return float(value or default)
-    except ValueError:
-        raise SystemExit(
-            f"{name}={value!r} is not a number. Write it like {default:g}, or unset it."
-        ) from None
-
-
-def _file(name: str) -> Path | None:
-    value = os.environ.get(name, "").strip()
-    if value and not Path(value).is_file():
-        raise SystemExit(f"{name}={value!r} is not a file. Give the path of one, or unset it.")
-    return Path(value).resolve() if value else None
-
-
-def _mail_address(name: str, value: str) -> str:
-    value = value.strip()
-    if value and not re.fullmatch(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+", value):
-        raise SystemExit(f"{name}={value!r} is not an e-mail address, such as lab@example.org.")
-    return value
 
 
 VAR = data_folder()
@@ -81,11 +55,11 @@ if any(len(key) < 32 for key in SECRET_KEYS):
         "one, such as with: openssl rand -hex 32"
     )
 
-DEBUG = _flag("DEBUG", False)
+DEBUG = flag("DEBUG", False)
 ALLOWED_HOSTS = [
     host.strip() for host in os.environ.get("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
 ]
-HTTPS = _flag("TURNWISE_HTTPS", False)
+HTTPS = flag("TURNWISE_HTTPS", False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SECURE_REFERRER_POLICY = "same-origin"
@@ -99,6 +73,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 
 INSTALLED_APPS = [
     "turnwise.accounts",
+    "turnwise.groups",
     "turnwise.charts",
     "turnwise.manual",
     "turnwise.languages",
@@ -127,6 +102,7 @@ INSTALLED_APPS = [
     "turnwise.monitoring",
     "turnwise.exports",
     "turnwise.comparisons",
+    "turnwise.publications",
     "turnwise.rehearsals",
     "turnwise.webhooks",
     "turnwise.tasks",
@@ -144,6 +120,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
+    "allauth.socialaccount.providers.saml",
     "allauth.usersessions",
     "channels",
 ]
@@ -202,8 +179,8 @@ except ValueError:
     ) from None
 # A step that waits longer for a row fails instead of holding one of the few threads for good.
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c lock_timeout=15s")
-# Steps of consumers other than turns and labels, which go in batches (live/batches.py).
-DIALOGUE_DATABASE_THREADS = int(_number("TURNWISE_DATABASE_THREADS", 16))
+# Steps of consumers other than turns and labels, which go in batches (live/sockets/batches.py).
+DIALOGUE_DATABASE_THREADS = int(number("TURNWISE_DATABASE_THREADS", 16))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 CSRF_FAILURE_VIEW = "turnwise.project.middleware.stale_form"
@@ -223,10 +200,10 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 # --- mail --------------------------------------------------------------------------------------
-ALARM_MAIL = _mail_address("TURNWISE_ALARM_MAIL", os.environ.get("TURNWISE_ALARM_MAIL", ""))
-ALARM_FROM = _mail_address("TURNWISE_ALARM_FROM", os.environ.get("TURNWISE_ALARM_FROM", ""))
+ALARM_MAIL = mail_address("TURNWISE_ALARM_MAIL", os.environ.get("TURNWISE_ALARM_MAIL", ""))
+ALARM_FROM = mail_address("TURNWISE_ALARM_FROM", os.environ.get("TURNWISE_ALARM_FROM", ""))
 SMTP_URL = os.environ.get("TURNWISE_SMTP_URL", "").strip()
-MAIL_FROM = _mail_address("TURNWISE_MAIL_FROM", os.environ.get("TURNWISE_MAIL_FROM", ""))
+MAIL_FROM = mail_address("TURNWISE_MAIL_FROM", os.environ.get("TURNWISE_MAIL_FROM", ""))
 if (ALARM_MAIL or MAIL_FROM) and not re.match(r"(smtp|smtps|smtp\+starttls)://[^/\s]+", SMTP_URL):
     raise SystemExit(
         f"{'TURNWISE_MAIL_FROM' if MAIL_FROM else 'TURNWISE_ALARM_MAIL'} needs TURNWISE_SMTP_URL, such as "
@@ -236,8 +213,7 @@ _mail_server = urlsplit(SMTP_URL)
 EMAIL_HOST, EMAIL_PORT = _mail_server.hostname or "localhost", _mail_server.port or 0
 EMAIL_HOST_USER = unquote(_mail_server.username or "")
 EMAIL_HOST_PASSWORD = unquote(_mail_server.password or "")
-EMAIL_USE_SSL = _mail_server.scheme == "smtps"
-EMAIL_USE_TLS = _mail_server.scheme == "smtp+starttls"
+EMAIL_USE_SSL, EMAIL_USE_TLS = _mail_server.scheme == "smtps", _mail_server.scheme == "smtp+starttls"
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = MAIL_FROM
 
@@ -252,13 +228,14 @@ OIDC_ISSUER = os.environ.get("TURNWISE_OIDC_ISSUER", "").strip().rstrip("/")
 _oidc_client = os.environ.get("TURNWISE_OIDC_CLIENT_ID", "").strip()
 _oidc_secret = os.environ.get("TURNWISE_OIDC_CLIENT_SECRET", "").strip()
 OIDC_NAME = os.environ.get("TURNWISE_OIDC_NAME", "").strip()[:80] or "single sign-on"
-OIDC_NEW_PEOPLE = _flag("TURNWISE_OIDC_NEW_PEOPLE", False)
+OIDC_NEW_PEOPLE = flag("TURNWISE_OIDC_NEW_PEOPLE", False)
 if OIDC_ISSUER and not (re.match(r"https?://[^/\s]+", OIDC_ISSUER) and _oidc_client and _oidc_secret):
     raise SystemExit(
         "TURNWISE_OIDC_ISSUER needs an address such as https://login.example.org/realms/lab, and "
         "TURNWISE_OIDC_CLIENT_ID and TURNWISE_OIDC_CLIENT_SECRET, which the identity provider gives you."
     )
 OIDC_PROVIDER_ID = "sso"
+SAML = read_saml_configuration(admits_new_people=flag("TURNWISE_SAML_NEW_PEOPLE", False))
 
 ACCOUNT_ADAPTER = "turnwise.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
@@ -280,7 +257,12 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS  # browsers allow passkeys withou
 SOCIALACCOUNT_ADAPTER = "turnwise.accounts.adapters.SingleSignOnAdapter"
 SOCIALACCOUNT_LOGIN_ON_GET = True
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
-SOCIALACCOUNT_PROVIDERS = {}
+SOCIALACCOUNT_PROVIDERS: dict[str, dict[str, Any]] = {
+    "saml": {
+        "provider_class": "turnwise.accounts.single_sign_on.saml_provider.Provider",
+        "APPS": [SAML.app()] if SAML else [],
+    }
+}
 if OIDC_ISSUER:
     _app = {
         "provider_id": OIDC_PROVIDER_ID,
@@ -289,7 +271,7 @@ if OIDC_ISSUER:
         "secret": _oidc_secret,
         "settings": {"server_url": OIDC_ISSUER, "oauth_pkce_enabled": True},
     }
-    SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [_app], "OAUTH_PKCE_ENABLED": True}}
+    SOCIALACCOUNT_PROVIDERS["openid_connect"] = {"APPS": [_app], "OAUTH_PKCE_ENABLED": True}
 
 CACHES = {
     "default": {
@@ -306,15 +288,15 @@ CACHES = {
 API_RATE = os.environ.get("TURNWISE_API_RATE", "1200/m")  # requests of a token, or of an address without one
 RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
 CHANNEL_LAYERS = {
-    "default": {"BACKEND": "turnwise.live.layer.RedisPubSubLayer", "CONFIG": {"address": REDIS_URL}}
+    "default": {"BACKEND": "turnwise.live.sockets.layer.RedisPubSubLayer", "CONFIG": {"address": REDIS_URL}}
 }
 
 # --- bots --------------------------------------------------------------------------------------
 # Which of them this process keeps loaded: all, none, or names separated by commas.
 _bots = os.environ.get("TURNWISE_BOTS", "all").strip()
 BOTS_HERE = None if _bots == "all" else frozenset(_bots.replace(" ", "").split(",")) - {"none", ""}
-BOT_DEADLINE_SECONDS = _number("TURNWISE_BOT_DEADLINE", 20)
-BOT_MEMORY_BYTES = int(_number("TURNWISE_BOT_MEMORY_GB", 0) * 1e9)
+BOT_DEADLINE_SECONDS = number("TURNWISE_BOT_DEADLINE", 20)
+BOT_MEMORY_BYTES = int(number("TURNWISE_BOT_MEMORY_GB", 0) * 1e9)
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's own name for it
 CELERY_TASK_IGNORE_RESULT = True
@@ -323,36 +305,14 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600, "queue_order_strategy": "priority"}
 
-
-def _every(seconds: int, task: str, *, expires: int | None = None) -> dict[str, object]:
-    """A task of the timer; a message that waits until the next one is due is dropped."""
-    return {"task": task, "schedule": float(seconds), "options": {"expires": expires or seconds}}
-
-
-CELERY_BEAT_SCHEDULE = {
-    # Each bot once a day; asked for more often, so that a machine that sleeps at night misses none.
-    "watch-for-drift": _every(600, "turnwise.bots.tasks.watch_for_drift"),
-    # Audits of the bot versions that are new that day, one after the other.
-    "audit-new-versions": _every(600, "turnwise.audits.tasks.audit_new_versions"),
-    "worker-heartbeat": _every(10, "turnwise.project.celery.beat_heart", expires=20),
-    "refresh-stale-reports": _every(5, "turnwise.reports.tasks.refresh_stale_reports"),
-    "take-up-tasks": _every(5, "turnwise.tasks.discovery.take_up"),
-    "end-overdue": _every(5, "turnwise.crowd.tasks.end_overdue"),
-    "tell-panels": _every(10, "turnwise.crowd.tasks.tell_panels"),
-    # Once a day would do; asked for more often, so that a machine that sleeps at night misses no day.
-    "erase-what-is-due": _every(3600, "turnwise.privacy.tasks.erase_what_is_due"),
-    "remove-unsent-pictures": _every(3600, "turnwise.dialogues.tasks.remove_unsent_pictures"),
-    "drop-old-bundles": _every(600, "turnwise.exports.tasks.drop_old_bundles"),
-    "forget-old-deletions": _every(600, "turnwise.trash.tasks.forget_old_deletions"),
-    "take-up-audits": _every(5, "turnwise.audits.tasks.take_up_audits"),
-    "take-up-judge-runs": _every(5, "turnwise.judges.tasks.take_up_judge_runs"),
-    "send-webhooks": _every(5, "turnwise.webhooks.tasks.send_due_deliveries"),
-    "watch-for-webhooks": _every(10, "turnwise.webhooks.tasks.watch_conditions"),
-    "delete-old-webhook-deliveries": _every(3600, "turnwise.webhooks.tasks.delete_old_deliveries"),
-    "take-up-runs": _every(5, "turnwise.responses.tasks.take_up_runs"),
-}
+CELERY_TASK_QUEUES: dict[str, dict[str, str]] = {name: {} for name in JOB_QUEUES}
+CELERY_TASK_DEFAULT_QUEUE = "computing"
+CELERY_TASK_ROUTES = {task: {"queue": queue} for task, queue in QUEUE_OF_TASK.items()}
+CELERY_TASK_CREATE_MISSING_QUEUES = False
+JOB_SECONDS = 60 * number("TURNWISE_JOB_MINUTES", 60)
+JOB_MEMORY_BYTES = int(number("TURNWISE_JOB_MEMORY_GB", 0) * 1e9)
 
 # --- operation ---------------------------------------------------------------------------------
 METRICS_TOKEN = os.environ.get("TURNWISE_METRICS_TOKEN", "").strip()
@@ -368,19 +328,24 @@ if ALARM_WEBHOOK and not re.match(r"https?://[^/\s]+", ALARM_WEBHOOK):
 LOG_FORMAT = os.environ.get("TURNWISE_LOG_FORMAT", "").strip() or "line"
 if LOG_FORMAT not in ("line", "json"):
     raise SystemExit(f"TURNWISE_LOG_FORMAT={LOG_FORMAT!r} is not a format. Set it to one of: line, json.")
-ACCESS_LOG = _flag("TURNWISE_ACCESS_LOG", False)
+ACCESS_LOG = flag("TURNWISE_ACCESS_LOG", False)
+TRACES = os.environ.get("TURNWISE_TRACES", "").strip().rstrip("/")
+if TRACES and not re.match(r"https?://[^/\s]+", TRACES):
+    raise SystemExit(
+        f"TURNWISE_TRACES={TRACES!r} is no address. Write the collector's as http://host:4318, or unset it."
+    )
 
 # --- the first page ----------------------------------------------------------------------------
 INSTALLATION_NAME = os.environ.get("TURNWISE_NAME", "").strip()[:80]
-LOGO = _file("TURNWISE_LOGO")
-IMPRINT = _file("TURNWISE_IMPRINT")
-PRIVACY_NOTICE = _file("TURNWISE_PRIVACY_NOTICE")
+LOGO = file("TURNWISE_LOGO")
+IMPRINT = file("TURNWISE_IMPRINT")
+PRIVACY_NOTICE = file("TURNWISE_PRIVACY_NOTICE")
 DEMO_BOT = os.environ.get("TURNWISE_DEMO_BOT", "").strip()
 
 # --- contact -----------------------------------------------------------------------------------
 # Defaults of every study that names none of its own; workers read them on the consent page.
 ORGANIZATION = os.environ.get("TURNWISE_ORGANIZATION", "").strip()
-CONTACT = _mail_address("TURNWISE_CONTACT", os.environ.get("TURNWISE_CONTACT", ""))
+CONTACT = mail_address("TURNWISE_CONTACT", os.environ.get("TURNWISE_CONTACT", ""))
 
 # A font with signs that DejaVu Sans lacks, for the PDF of the document for ethics boards.
 PDF_FONT = os.environ.get("TURNWISE_PDF_FONT", "").strip()
@@ -393,8 +358,11 @@ STATIC_ROOT = VAR / "static"
 STATICFILES_DIRS = [ROOT / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "servestatic.storage.CompressedStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "turnwise.live.static_files.storage.HashedStaticFiles"},
 }
+# All that lies there, and not the manifest alone: pages of the previous version load its files.
+SERVESTATIC_USE_MANIFEST = False
+SERVESTATIC_ADD_HEADERS_FUNCTION = add_cache_header
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
@@ -424,27 +392,8 @@ NOT_READ_BY_A_NATIVE_SPEAKER = frozenset({"es", "de", "fr", "ja", "hi"})
 LOCALE_PATHS = [ROOT / "locale"]
 FORMAT_MODULE_PATH = "turnwise.project.formats"
 TIME_ZONE = "UTC"
-USE_TZ = True
-USE_I18N = True
+USE_TZ = USE_I18N = True
 
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]  # HSTS and redirects belong to the proxy
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {
-            "()": "turnwise.project.logs.OneLine",
-            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-        },
-        "json": {"()": "turnwise.project.logs.JsonLine"},
-    },
-    "filters": {"once": {"()": "turnwise.project.logs.OncePerInterval"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["once"]}},
-    "root": {"handlers": ["console"], "level": "INFO"},
-    # Both bring handlers of their own, which know no interval. Configuring them here undoes --log-level, too.
-    "loggers": {
-        "uvicorn": {"handlers": ["console"], "level": "WARNING", "propagate": False},
-        "django": {"handlers": ["console"], "propagate": False},
-    },
-}
+LOGGING = logging_configuration(LOG_FORMAT)

@@ -50,8 +50,10 @@ urlpatterns = [
     path("", include("turnwise.reports.urls")),
     path("", include("turnwise.exports.urls")),
     path("", include("turnwise.comparisons.urls")),
+    path("", include("turnwise.publications.urls")),
     path("", include("turnwise.rehearsals.urls")),
     path("", include("turnwise.webhooks.urls")),
     path("", include("turnwise.tasks.urls")),
     path("", include("turnwise.workspace.urls")),
+    path("", include("turnwise.workspace.groups.urls")),
 ]

@@ -1,30 +1,29 @@
-"""REST API of quality: flags with their evidence, decisions about workers, limits, and qualifications."""
+"""REST API of quality: flags with their evidence, decisions about workers, and what a study requires."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Schema, Status
-from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.crowd.models import Participation
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.live.cursors import NEXT, Cursor, Limit, PathKey, page, page_of
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.submitted_forms import filled_form
 from turnwise.quality import decisions, flagging, qualification_tests
 from turnwise.quality.flagging import describe_flag
-from turnwise.quality.models import Decision, Flag, Limits, Qualification
+from turnwise.quality.models import Decision, Flag, Limits
 from turnwise.quality.qualification_tests import qualifications_of, required_qualification
-from turnwise.quality.qualification_views import LimitsForm, QualificationForm
+from turnwise.quality.qualification_views import LimitsForm
 from turnwise.studies.models import Study
-from turnwise.studies.queries import studies_of
+from turnwise.studies.queries import real_studies_of
+from turnwise.studies.sharing.permissions import Permission
 from turnwise.studies.tasks import keys_of
 
 router = Router(tags=["studies"])
@@ -104,38 +103,6 @@ class LimitsOut(Schema):
     attention_misses: int
 
 
-class QualificationIn(Schema, extra="forbid"):
-    """A test with known answers."""
-
-    title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
-    text: str = Field(
-        max_length=100_000,
-        description="Questions as on its page: the question, then lines with `*` (right) or `-` (wrong), and "
-        "after `>` the reason; an empty line ends a question.",
-    )
-    pass_mark: int = Field(ge=1, le=1000, description="This many right answers, or more, pass.")
-    tries: int = Field(2, ge=1, le=20)
-    feedback: bool = Field(True, description="Whether workers read what was wrong.")
-
-
-class QualificationOut(Schema):
-    """A test with known answers that workers pass before the work."""
-
-    id: int
-    title: str
-    questions: int
-    pass_mark: int
-    tries: int
-    feedback: bool
-
-
-class QualificationsOut(Schema):
-    """A page of qualifications."""
-
-    items: list[QualificationOut]
-    next: str | None = NEXT
-
-
 class RequirementIn(Schema, extra="forbid"):
     """The qualification that a study requires."""
 
@@ -152,8 +119,8 @@ class RequirementOut(Schema):
 def flags(
     request: AuthenticatedHttpRequest, code: str, cursor: Cursor = "", limit: Limit = 100
 ) -> dict[str, Any]:
-    """List the quality flags of a study that you work on."""
-    study = _study(request, code)
+    """List the quality flags of a study that you review or work on."""
+    study = study_with_workers_of(request, code, Permission.REVIEW)
     rows = Flag.objects.filter(participation__study=study).select_related("participation")
     found, following = page_of(rows, f"flags {code}", cursor, limit)
     return page([_flag(each) for each in found], following)
@@ -174,13 +141,13 @@ def _flag(row: Flag) -> FlagOut:
 @router.get("/studies/{slug:code}/flags/limits", response=answers(LimitsOut, 404))
 def flag_limits(request: AuthenticatedHttpRequest, code: str) -> LimitsOut:
     """Get the limits beyond which a figure becomes a flag."""
-    return _limits(flagging.limits_of(_study(request, code)))
+    return _limits(flagging.limits_of(study_with_workers_of(request, code, Permission.REVIEW)))
 
 
 @router.patch("/studies/{slug:code}/flags/limits", response=answers(LimitsOut, 404, has_body=True))
 def change_flag_limits(request: AuthenticatedHttpRequest, code: str, sent: LimitsIn) -> LimitsOut:
     """Change these limits, and look for flags anew."""
-    limits = flagging.limits_of(_study(request, code))
+    limits = flagging.limits_of(study_with_workers_of(request, code))
     form = filled_form(partial(LimitsForm, instance=limits), sent.model_dump(exclude_unset=True))
     stored = form.save(commit=False)
     flagging.save_limits(stored)
@@ -198,7 +165,7 @@ def list_decisions(
     request: AuthenticatedHttpRequest, code: str, cursor: Cursor = "", limit: Limit = 100
 ) -> dict[str, Any]:
     """List the decisions about the workers of a study, the newest first."""
-    study = _study(request, code)
+    study = study_with_workers_of(request, code, Permission.REVIEW)
     rows = study.decisions.exclude(action=Decision.Action.UNDO).select_related("undone_by")
     found, following = page_of(rows, f"decisions {code}", cursor, limit, newest_first=True)
     return page(_decisions(found), following)
@@ -213,18 +180,16 @@ def decide_about_worker(
     request: AuthenticatedHttpRequest, code: str, sent: DecisionIn
 ) -> Status[DecisionOut]:
     """Keep, exclude, block, approve or reject a worker, as on the page Quality."""
-    study = _study(request, code)
+    study = study_with_workers_of(request, code, Permission.REVIEW)
     of = Participation.objects.filter(study=study, pseudonym=sent.worker, number=sent.number)
     participation = of.first()
     if participation is None:
         says = f"No worker {sent.worker} took part {sent.number} times. GET …/participants lists all."
         raise InvalidFieldsError({"worker": [says]})
-    try:
+    with refusals_as_conflicts():
         made = decisions.decide(
             participation, sent.action, reason=sent.reason, by=request.user, category=sent.category
         )
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
     return Status(201, _decisions([made])[0])
 
 
@@ -235,12 +200,10 @@ def decide_about_worker(
 )
 def undo_decision(request: AuthenticatedHttpRequest, code: str, decision: PathKey) -> DecisionOut:
     """Undo a decision with its effects; both stay in the list."""
-    study = _study(request, code)
+    study = study_with_workers_of(request, code, Permission.REVIEW)
     made = get_object_or_404(study.decisions.exclude(action=Decision.Action.UNDO), pk=decision)
-    try:
+    with refusals_as_conflicts():
         decisions.undo(made, by=request.user)
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
     return _decisions([study.decisions.select_related("undone_by").get(pk=decision)])[0]
 
 
@@ -259,42 +222,10 @@ def _decisions(rows: Sequence[Decision]) -> list[DecisionOut]:
     ]
 
 
-@router.get("/qualifications", response=answers(QualificationsOut, 400, 422))
-def qualifications(
-    request: AuthenticatedHttpRequest, cursor: Cursor = "", limit: Limit = 100
-) -> dict[str, Any]:
-    """List your qualifications."""
-    found, following = page_of(qualifications_of(request.user), "qualifications", cursor, limit)
-    return page([_qualification(each) for each in found], following)
-
-
-@router.post("/qualifications", response=answers(QualificationOut, status=201, has_body=True))
-def make_qualification(request: AuthenticatedHttpRequest, sent: QualificationIn) -> Status[QualificationOut]:
-    """Make a qualification; a study requires it once you choose it there."""
-    own = Qualification(owner=request.user)
-    form = filled_form(partial(QualificationForm, instance=own), sent.model_dump())
-    try:
-        saved = qualification_tests.save_qualification(form.save(commit=False))
-    except ValidationError as error:
-        raise InvalidFieldsError.of(error) from None
-    return Status(201, _qualification(saved))
-
-
-def _qualification(row: Qualification) -> QualificationOut:
-    return QualificationOut(
-        id=row.pk,
-        title=row.title,
-        questions=row.of,
-        pass_mark=row.pass_mark,
-        tries=row.tries,
-        feedback=row.feedback,
-    )
-
-
 @router.get("/studies/{slug:code}/qualification", response=answers(RequirementOut, 404))
 def requirement(request: AuthenticatedHttpRequest, code: str) -> RequirementOut:
     """Get the qualification that a study requires."""
-    return _required(_study(request, code))
+    return _required(study_with_workers_of(request, code, Permission.REVIEW))
 
 
 @router.put("/studies/{slug:code}/qualification", response=answers(RequirementOut, 404, has_body=True))
@@ -302,7 +233,7 @@ def require_qualification(
     request: AuthenticatedHttpRequest, code: str, sent: RequirementIn
 ) -> RequirementOut:
     """Set the qualification that a study requires, or none; it applies to workers who have not started."""
-    study = _study(request, code)
+    study = study_with_workers_of(request, code)
     wanted = sent.qualification and qualifications_of(request.user).filter(pk=sent.qualification).first()
     if sent.qualification and not wanted:
         says = f"There is no qualification {sent.qualification} of yours. GET /api/qualifications lists them."
@@ -316,6 +247,13 @@ def _required(study: Study) -> RequirementOut:
     return RequirementOut(qualification=stored.pk if stored else None)
 
 
-def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
-    studies = studies_of(request.user).filter(rehearsal_of=None, task__in=keys_of(WorkerTask))
+def study_with_workers_of(
+    request: AuthenticatedHttpRequest, code: str, permission: Permission = Permission.CHANGE
+) -> Study:
+    """The study with this code on which the person has the permission, if workers take part in it.
+
+    Raises:
+        Http404: there is none.
+    """
+    studies = real_studies_of(request.user, permission).filter(task__in=keys_of(WorkerTask))
     return get_object_or_404(studies, code=code)

@@ -22,6 +22,7 @@ from turnwise.quality.decisions import decisions_by_participation
 from turnwise.quality.models import Decision
 from turnwise.quality.study_views import study_with_workers
 from turnwise.studies.models import Study
+from turnwise.studies.sharing.permissions import Permission
 
 COLUMNS = ("worker", "decision", "reason", "by", "at", "undone_at", "undone_by")
 
@@ -29,7 +30,7 @@ COLUMNS = ("worker", "decision", "reason", "by", "at", "undone_at", "undone_by")
 @require_POST
 @login_required
 def decide(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
-    study = study_with_workers(request, pk)
+    study = study_with_workers(request, pk, Permission.REVIEW)
     participant = get_object_or_404(study.participations.select_related("worker"), pk=participation)
     assert request.user.is_authenticated
     try:
@@ -53,7 +54,7 @@ def decide(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
 @require_POST
 @login_required
 def undo(request: HttpRequest, pk: int, decision: int) -> HttpResponse:
-    study = study_with_workers(request, pk)
+    study = study_with_workers(request, pk, Permission.REVIEW)
     made = get_object_or_404(study.decisions, pk=decision)
     assert request.user.is_authenticated
     try:
@@ -68,7 +69,7 @@ def undo(request: HttpRequest, pk: int, decision: int) -> HttpResponse:
 @require_GET
 @login_required
 def decisions_csv(request: HttpRequest, pk: int) -> StreamingHttpResponse:
-    study = study_with_workers(request, pk)
+    study = study_with_workers(request, pk, Permission.REVIEW)
     name = f"turnwise-{study.code}-decisions.csv"
     return attachment(request, _lines(study), "text/csv; charset=utf-8", name)
 
@@ -93,7 +94,7 @@ MTURK_BONUS = ("WorkerId", "AssignmentId", "BonusAmount", "Reason")
 @require_GET
 @login_required
 def panel_file(request: HttpRequest, pk: int, name: str) -> StreamingHttpResponse:
-    study = study_with_workers(request, pk)
+    study = study_with_workers(request, pk, Permission.PAY)
     if name not in FILES:
         raise Http404("There is no such file.")
     return attachment(

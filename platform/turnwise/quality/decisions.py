@@ -1,6 +1,6 @@
 """Decisions of the team about workers: record them, apply their effects, and undo them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -12,12 +12,20 @@ from turnwise.crowd.pay import panel_acts
 from turnwise.crowd.places import ending
 from turnwise.quality.models import Block, Decision
 from turnwise.studies.models import Study
+from turnwise.studies.sharing.permissions import Permission, permissions_of
 
 Action = Decision.Action
 AGAINST = frozenset({Action.EXCLUDE, Action.BLOCK, Action.REJECT})
 """Decisions that need a reason."""
 _ONE_OF = (frozenset({Action.APPROVE, Action.REJECT}), frozenset({Action.KEEP, Action.EXCLUDE}))
 """Groups of exclusive decisions: the active one must be undone before another is made."""
+
+_NEEDS = {
+    Action.BLOCK: Permission.CHANGE,
+    Action.APPROVE: Permission.PAY,
+    Action.REJECT: Permission.PAY,
+}
+"""Permissions that decisions need besides `Permission.REVIEW`: blocks reach beyond the study, panels pay."""
 
 _PANEL_ACTS = {Action.APPROVE: PanelAct.Kind.APPROVE, Action.REJECT: PanelAct.Kind.REJECT}
 """Decisions that are sent to the panel's API if the study uses it."""
@@ -37,14 +45,15 @@ def decide(
         category: the panel's category of a rejection.
 
     Raises:
-        ValidationError: the decision is unknown, lacks a reason, or conflicts with an active one; nothing was
-            changed.
+        ValidationError: the decision is unknown, lacks a reason, conflicts with an active one, or needs a
+            permission that the user lacks; nothing was changed.
     """
     rows = Participation.objects.select_for_update(of=("self",))
     participation = rows.select_related("worker", "study", "entered_by").get(pk=participation.pk)
     reason = reason.replace("\x00", "").strip()[:500]
     if action not in Action.values or action == Action.UNDO:
         raise ValidationError(_("“%(action)s” is not a decision.") % {"action": action[:40]})
+    _refuse_without_permission(participation.study, action, by)
     if action in AGAINST and not reason:
         raise ValidationError(_("Say why: the worker may ask, and so may readers of the report."))
     for active in active_decisions(participation):
@@ -74,12 +83,27 @@ def _apply(participation: Participation, action: str, *, reason: str, by: User, 
         )
 
 
+def allowed_actions(granted: Collection[Permission]) -> list[Action]:
+    """Decisions that a person with these permissions on a study may make and undo."""
+    made = [each for each in Action if each != Action.UNDO]
+    return [each for each in made if _NEEDS.get(each, Permission.REVIEW) in granted]
+
+
+def _refuse_without_permission(study: Study, action: str, by: User) -> None:
+    if Action(action) not in allowed_actions(permissions_of(by, study)):
+        raise ValidationError(
+            _("Your role in this study does not allow “%(decision)s”. Ask its owner, %(owner)s.")
+            % {"decision": Action(action).label, "owner": study.owner}
+        )
+
+
 @transaction.atomic
 def undo(decision: Decision, *, by: User) -> Decision:
     """Undo a decision with its effects; both entries stay.
 
     Raises:
-        ValidationError: the decision is undone already, or the worker's data are deleted.
+        ValidationError: the decision is undone already, the worker's data are deleted, or the user lacks a
+            permission.
     """
     participation = (
         Participation.objects.select_for_update(of=("self",))
@@ -89,6 +113,7 @@ def undo(decision: Decision, *, by: User) -> Decision:
     )
     if participation is None:
         raise ValidationError(_("The data of this worker are gone, so nothing is left to undo."))
+    _refuse_without_permission(participation.study, decision.action, by)
     if decision.action == Action.UNDO or Decision.objects.filter(undoes=decision).exists():
         raise ValidationError(_("That has already been undone."))
     made = _record(participation, Action.UNDO, by=by, undoes=decision)
@@ -140,3 +165,21 @@ def decisions_by_participation(study: Study, participations: Iterable[int]) -> d
     for decision in rows.select_related("undone_by"):
         decisions.setdefault(decision.participation, []).append(decision)
     return decisions
+
+
+def move_blocks(study: Study, *, old: User, new: User) -> None:
+    """Move the blocks decided in a study to its new owner; call it once the study has the new owner.
+
+    The old owner's blocks stay where another of their studies has decided them, too.
+    """
+    decided = Decision.objects.filter(action=Action.BLOCK, undone_by=None)
+    here = Participation.objects.filter(pk__in=decided.filter(study=study).values("participation"))
+    kept = Participation.objects.filter(pk__in=decided.filter(study__owner=old).values("participation"))
+    of_old = Block.objects.filter(owner=old, worker__in=here.values("worker"))
+    reasons = dict(of_old.values_list("worker", "reason"))
+    Block.objects.bulk_create(
+        [Block(worker_id=worker, owner=new, reason=reason) for worker, reason in reasons.items()],
+        ignore_conflicts=True,
+    )
+    moved = Block.objects.filter(owner=old, worker__in=list(reasons))
+    moved.exclude(worker__in=kept.values("worker")).delete()

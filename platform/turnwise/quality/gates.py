@@ -1,14 +1,19 @@
 """Gates before the work: blocked workers and workers without the required qualification are refused."""
 
+from typing import Any
+
+from django.dispatch import receiver
 from django.utils.translation import gettext as _
 from typing_extensions import override
 
+from turnwise.accounts.models import User
 from turnwise.crowd.entry import gates
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.quality import qualification_tests
+from turnwise.quality import decisions, qualification_tests
 from turnwise.quality.models import Block
 from turnwise.studies.models import Study
+from turnwise.studies.sharing.transfers import owner_changed
 
 _SCREENED_OUT = Outcome.SCREENED_OUT
 
@@ -76,3 +81,8 @@ class QualificationGate(gates.Gate):
 
 gates.register(BlockGate())
 gates.register(QualificationGate())
+
+
+@receiver(owner_changed)
+def _move_blocks(study: Study, old: User, new: User, **_more: Any) -> None:
+    decisions.move_blocks(study, old=old, new=new)

@@ -17,7 +17,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Max, ProtectedError, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -27,6 +27,8 @@ from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.crowd.places import ending
 from turnwise.quality.models import Attempt, Qualification, Requirement
 from turnwise.studies.models import Study
+from turnwise.trash.models import Deletion
+from turnwise.trash.soft_delete import SoftDeleter
 
 
 def qualifications_of(user: User | AnonymousUser) -> QuerySet[Qualification]:
@@ -235,6 +237,21 @@ def save_qualification(qualification: Qualification) -> Qualification:
     qualification.full_clean(exclude=["owner"])
     qualification.save()
     return qualification
+
+
+def delete_qualification(qualification: Qualification, *, by: User) -> Deletion:
+    """Delete a qualification, which can be put back for a day.
+
+    Raises:
+        ValidationError: a study requires it, or a worker has tried it; nothing was changed.
+    """
+    deleter = SoftDeleter()
+    try:
+        with transaction.atomic():
+            deleter.delete(Qualification.objects.filter(pk=qualification.pk))
+            return deleter.store(qualification.title, by=by)
+    except ProtectedError:
+        raise ValidationError(_("Studies require it, or people have tried it, so it is kept.")) from None
 
 
 def set_requirement(study: Study, qualification: Qualification | None) -> None:

@@ -6,8 +6,6 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.db import transaction
-from django.db.models import ProtectedError
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -35,7 +33,6 @@ from turnwise.quality.qualification_tests import (
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
-from turnwise.trash.soft_delete import SoftDeleter
 from turnwise.trash.views import offer_undo
 
 LONGEST_TEXT = 100_000
@@ -125,12 +122,12 @@ class CheckForm(forms.Form):
         ]
         self.fields["asked"].choices = choices  # type: ignore[attr-defined]  # a choice
 
-    def save(self) -> None:
+    def save(self) -> Check:
         """Store the question as an attention check; the form must be valid."""
         name, question, choice = self.known[self.cleaned_data["asked"]]
-        Check.objects.update_or_create(
+        return Check.objects.update_or_create(
             study=self.study, question_set=name, question=question.key, defaults={"right": choice.value}
-        )
+        )[0]
 
 
 class LimitsForm(forms.ModelForm[Limits]):
@@ -193,13 +190,10 @@ def _edited(request: HttpRequest, own: Qualification) -> HttpResponse:
 @login_required
 def delete(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     deleted = get_object_or_404(qualifications_of(request.user), pk=pk)
-    deleter = SoftDeleter()
     try:
-        with transaction.atomic():
-            deleter.delete(Qualification.objects.filter(pk=deleted.pk))
-            deletion = deleter.store(deleted.title, by=request.user)
-    except ProtectedError:
-        messages.error(request, gettext("Studies require it, or people have tried it, so it is kept."))
+        deletion = qualification_tests.delete_qualification(deleted, by=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
         return redirect("quality:qualification", pk=pk)
     offer_undo(request, gettext("The qualification is deleted."), deletion)
     return redirect("quality:qualifications")

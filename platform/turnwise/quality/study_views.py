@@ -1,15 +1,12 @@
 """Page *Quality* of a study: qualification, attention checks, flags and decisions; and saved messages."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -19,7 +16,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from evaluation.quality.flags import Kind
 from turnwise.accounts.access import AuthenticatedHttpRequest, visible_to
-from turnwise.accounts.models import User
 from turnwise.crowd.models import PanelAct, Participation
 from turnwise.crowd.panels.prolific import CATEGORIES
 from turnwise.crowd.pay.panel_acts import api_panel
@@ -30,49 +26,19 @@ from turnwise.quality import decisions, flagging, qualification_tests
 from turnwise.quality.flagging import TITLES, describe_flag, rejection_message
 from turnwise.quality.models import Check, Decision, Flag, MessageTemplate
 from turnwise.quality.qualification_views import CheckForm, LimitsForm, RequirementForm
+from turnwise.quality.saved_messages import (
+    MessageForm,
+    fill_template,
+    messages_of,
+    remove_message,
+    save_message,
+)
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
-from turnwise.studies.queries import studies_of
+from turnwise.studies.queries import real_studies_of
+from turnwise.studies.sharing.permissions import Permission, may, permissions_of
 from turnwise.studies.tasks import task_of
-from turnwise.trash.soft_delete import SoftDeleter
 from turnwise.trash.views import offer_undo
-
-PLACEHOLDERS = ("worker", "study", "reasons", "amount")
-MOST_OF_A_PERSON = 100
-
-
-class MessageForm(forms.ModelForm[MessageTemplate]):
-    """Form of a saved message."""
-
-    class Meta:
-        model = MessageTemplate
-        fields = ("kind", "title", "text")
-        widgets = {"text": forms.Textarea(attrs={"rows": 5})}
-
-    def clean_text(self) -> str:
-        text = str(self.cleaned_data["text"])
-        for name in re.findall(r"\{(.*?)\}", text):
-            if name not in PLACEHOLDERS:
-                raise ValidationError(
-                    _("{%(name)s} is none of {worker}, {study}, {reasons} and {amount}.")
-                    % {"name": name[:40]}
-                )
-        return text
-
-
-def fill_template(template: MessageTemplate, own: Participation, *, reasons: str) -> str:
-    """Fill in a message for one worker; unknown values are left empty."""
-    values = {
-        "worker": own.pseudonym,
-        "study": own.study.title,
-        "reasons": reasons,
-        "amount": own.study.pay,
-    }
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], ""), template.text)
-
-
-def messages_of(user: User) -> list[MessageTemplate]:
-    return list(MessageTemplate.objects.filter(owner=user))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -85,13 +51,11 @@ def message_templates(request: HttpRequest) -> HttpResponse:
         request.POST if request.method == "POST" else None, instance=MessageTemplate(owner=request.user)
     )
     if form.is_bound and form.is_valid():
-        if len(templates) >= MOST_OF_A_PERSON:
-            form.add_error(None, _("You have %(n)d messages; remove one first.") % {"n": MOST_OF_A_PERSON})
-        elif any(each.title == form.cleaned_data["title"] for each in templates):
-            form.add_error("title", _("You have a message of this name. Choose another."))
+        try:
+            save_message(form.save(commit=False))
+        except ValidationError as error:
+            form.add_error(None, error)
         else:
-            # A form sent twice at the same time is stored once.
-            MessageTemplate.objects.bulk_create([form.save(commit=False)], ignore_conflicts=True)
             messages.success(request, _("The message is saved."))
             return redirect("quality:messages")
     context = {"own": templates, "form": form}
@@ -103,10 +67,7 @@ def message_templates(request: HttpRequest) -> HttpResponse:
 def remove(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     visible = visible_to(request.user, MessageTemplate.objects.all(), owner="owner")
     removed = get_object_or_404(visible, pk=pk)
-    deleter = SoftDeleter()
-    with transaction.atomic():
-        deleter.delete(visible.filter(pk=removed.pk))
-        deletion = deleter.store(removed.title, by=request.user)
+    deletion = remove_message(removed, by=request.user)
     offer_undo(request, _("The message is removed."), deletion)
     return redirect("quality:messages")
 
@@ -115,8 +76,8 @@ PER_PAGE = 20
 LINKS = 5
 
 
-def study_with_workers(request: HttpRequest, pk: int) -> Study:
-    study = get_object_or_404(studies_of(request.user), pk=pk, rehearsal_of=None)
+def study_with_workers(request: HttpRequest, pk: int, permission: Permission = Permission.CHANGE) -> Study:
+    study = get_object_or_404(real_studies_of(request.user, permission).select_related("owner"), pk=pk)
     if not isinstance(task_of(study), WorkerTask):
         raise Http404("No workers take part in such a study.")
     return study
@@ -125,11 +86,12 @@ def study_with_workers(request: HttpRequest, pk: int) -> Study:
 @require_GET
 @login_required
 def quality(request: HttpRequest, pk: int) -> HttpResponse:
-    return _page(request, study_with_workers(request, pk))
+    return _page(request, study_with_workers(request, pk, Permission.REVIEW))
 
 
 def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) -> HttpResponse:
     assert request.user.is_authenticated
+    granted = permissions_of(request.user, study)
     wanted = qualification_tests.required_qualification(study)
     flagged = study.participations.filter(flags__isnull=False).distinct()
     flagged = flagged.select_related("worker", "entered_by", "study")
@@ -141,7 +103,9 @@ def _page(request: HttpRequest, study: Study, limits: LimitsForm | None = None) 
         "workers": _workers_context(study, list(page.object_list), _selected_template(request)),
         "templates": messages_of(request.user),
         "decisions": study.decisions.select_related("undone_by")[:PER_PAGE],
-        "actions": [each for each in Decision.Action.choices if each[0] != Decision.Action.UNDO],
+        "actions": [(each.value, each.label) for each in decisions.allowed_actions(granted)],
+        "undoable": [each.value for each in decisions.allowed_actions(granted)],
+        "may_change": Permission.CHANGE in granted,
         "categories": CATEGORIES[::-1],  # OTHER first
         "limits": limits or LimitsForm(instance=flagging.limits_of(study)),
         "requirement": RequirementForm(user=request.user, study=study),
@@ -265,11 +229,11 @@ def checks(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def history(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     """Show one worker's work, flags and decisions in all studies that the user may see."""
-    study = study_with_workers(request, pk)
+    study = study_with_workers(request, pk, Permission.REVIEW)
     assert request.user.is_authenticated
     of_study = study.participations.select_related("entered_by", "study")
     here = get_object_or_404(of_study, pk=participation)
-    studies = studies_of(request.user).filter(rehearsal_of=None)
+    studies = real_studies_of(request.user, Permission.REVIEW)
     parts = Participation.objects.filter(worker=here.worker_id, study__in=studies)
     decided = Decision.objects.filter(participation__in=parts.values("pk"))
     shown = parts.select_related("study", "assignment").prefetch_related("flags").order_by("-consented_at")
@@ -278,7 +242,7 @@ def history(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
         "here": here,
         "parts": [_part(each) for each in shown],
         "decisions": decided.select_related("study", "undone_by"),
-        "can_write": api_panel(here) is not None,
+        "can_write": api_panel(here) is not None and may(request.user, Permission.CHANGE, study),
         "written": fill_template(chosen, here, reasons="") if (chosen := _selected_template(request)) else "",
         "templates": messages_of(request.user),
     }

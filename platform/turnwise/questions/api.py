@@ -36,7 +36,7 @@ class SetOut(Schema):
     versions: int
 
 
-class VersionOut(Schema):
+class QuestionSetVersionOut(Schema):
     key: str
     created_at: datetime | None
     declaration: Declared = Field(description="As docs/questions.md describes it.")
@@ -65,13 +65,13 @@ def _set_out(key: str, **about: Any) -> dict[str, Any]:
     return about | {"key": key, "title": found.title, "subjects": sorted(found.subjects)}
 
 
-@router.post("/question-sets", response=answers(VersionOut, 409, status=201, has_body=True))
+@router.post("/question-sets", response=answers(QuestionSetVersionOut, 409, status=201, has_body=True))
 def create(request: AuthenticatedHttpRequest, declaration: Body[Declared]) -> Status[dict[str, Any]]:
     """A new set with its first version; the key of the declaration becomes its name."""
     return Status(201, _version(services.create_set(declaration, owner=request.user)))
 
 
-@router.get("/question-sets/{slug:key}", response=answers(VersionOut, 404))
+@router.get("/question-sets/{slug:key}", response=answers(QuestionSetVersionOut, 404))
 def one(request: AuthenticatedHttpRequest, key: str) -> dict[str, Any]:
     """A declaration: of a version by its key, or of the newest by the name of the set."""
     newest = newest_of(sets_of(request.user)).filter(own_set__name=key).first()
@@ -85,7 +85,8 @@ def one(request: AuthenticatedHttpRequest, key: str) -> dict[str, Any]:
 
 
 @router.post(
-    "/question-sets/{slug:name}/versions", response=answers(VersionOut, 404, status=201, has_body=True)
+    "/question-sets/{slug:name}/versions",
+    response=answers(QuestionSetVersionOut, 404, status=201, has_body=True),
 )
 def add_version(
     request: AuthenticatedHttpRequest, name: str, declaration: Body[Declared]
@@ -93,6 +94,26 @@ def add_version(
     """The next version of a set of one's own. Studies keep the version that they ask."""
     own_set = get_object_or_404(editable_sets(request.user), name=name)
     return Status(201, _version(services.add_version(own_set.pk, declaration, by=request.user)))
+
+
+class SetChange(Schema, extra="forbid"):
+    """Changes of a set of your own; what is left out stays."""
+
+    shared: bool | None = Field(None, description="Whether every researcher here may read and use it.")
+    archived: bool | None = Field(
+        None, description="Whether lists and new studies leave it out; studies that ask it go on."
+    )
+
+
+@router.patch("/question-sets/{slug:key}", response=answers(SetOut, 404, has_body=True))
+def change_set(request: AuthenticatedHttpRequest, key: str, sent: SetChange) -> dict[str, Any]:
+    """Share or archive a set of your own, or take that back; by its name, or the key of a version."""
+    own_set = get_object_or_404(editable_sets(request.user), name=services.name_of(key))
+    if sent.shared is not None:
+        services.set_shared(own_set.pk, sent.shared)
+    if sent.archived is not None:
+        services.set_archived(own_set.pk, sent.archived)
+    return _researcher_set_out(newest_of(editable_sets(request.user)).get(own_set=own_set))
 
 
 def _version(version: SetVersion) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from datetime import datetime
 from functools import partial
 
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -11,11 +10,12 @@ from ninja import Body, Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.rehearsals import run
 from turnwise.rehearsals import tasks as jobs
 from turnwise.rehearsals.models import Attempt
+from turnwise.rehearsals.rehearsed_task import MOST_WORKERS
 from turnwise.rehearsals.services import delete_rehearsal as delete
 from turnwise.rehearsals.services import enough_workers
 from turnwise.studies.models import Study
@@ -50,7 +50,7 @@ class RehearsalIn(Schema, extra="forbid"):
     """A rehearsal to start."""
 
     workers: int | None = Field(
-        None, ge=1, le=run.MOST_WORKERS, description="Simulated workers; null: as many as are enough."
+        None, ge=1, le=MOST_WORKERS, description="Simulated workers; null: as many as are enough."
     )
 
 
@@ -69,10 +69,8 @@ def start_rehearsal(
     """Let simulated workers try the study; an earlier rehearsal is replaced."""
     study = _study(request, code)
     workers = (sent.workers if sent else None) or enough_workers(study)
-    try:
+    with refusals_as_conflicts():
         run.create_attempt(study, workers, by=request.user)
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
     if not is_sent(partial(jobs.rehearse.delay, study.pk, workers)):
         run.fail_attempt(study, str(NOT_STARTED))
         raise HttpError(503, str(NOT_STARTED))

@@ -117,6 +117,22 @@ def _value(term: Term, answer: Answer) -> float:
     return float(any(is_same(each, term.choice) for each in choices))
 
 
+def expected_scores(plan: Plan, thing: str) -> dict[str, float]:
+    """Injected mean of each score over the recorded labels of one thing, as shown.
+
+    Scores that need an answer which a worker may leave out are not in it.
+    """
+    state = plan.things[thing][1]
+    kinds = [kind for kind, _ in plan.recorded[thing]]
+    found: dict[str, float | Undefined] = {
+        score.key: sum(_of_score(plan.questions, score, plan.answer_chances(state, kind)) for kind in kinds)
+        / len(kinds)
+        for score in plan.questions.scores
+        if all(_is_sure(plan.questions, term) for term in score.terms)
+    }
+    return _known(plan.questions, found)
+
+
 def expected_outcomes(plan: Plan, system: str, question: str) -> tuple[float, float, float]:
     """Expected numbers of labels for the first system of a pair, for the second, and for a tie.
 

@@ -23,6 +23,7 @@ from turnwise.rehearsals.simulated_answers import (
     chances_for_truth,
     limit_to_choices,
     possible_answers,
+    tilted,
     uniform_share,
 )
 
@@ -88,13 +89,14 @@ class Plan:
 
     # --- dealing -------------------------------------------------------------------------------------
 
-    def meet(self, thing: str, system: str, shown: VisibleChoices | None = None) -> None:
+    def meet(self, thing: str, system: str, shown: VisibleChoices | None = None, tilt: float = 0.0) -> None:
         """Register a thing of this system for judging and give it a state, unless it has one.
 
-        `shown` limits the choices to those on the page, for workers who read different texts.
+        `shown` limits the choices to those on the page, for workers who read different texts. `tilt` is the
+        effect of the worker's condition (`simulated_answers.tilted`).
         """
         if thing not in self.things:
-            state = self._state(system)
+            state = tilted(self.questions, self._state(system), tilt) if tilt else self._state(system)
             self.things[thing] = (
                 system,
                 state if shown is None else limit_to_choices(self.questions, state, shown),

@@ -112,7 +112,7 @@ def batch_share(kind: Kind) -> float:
     return 0.5 if kind is Kind.LEAVING else 1.0
 
 
-FEWEST_WORKERS = 30
+FEWEST_WORKERS, MOST_WORKERS = 30, 500
 
 
 class UnrehearsableError(Exception):

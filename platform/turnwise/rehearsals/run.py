@@ -28,7 +28,7 @@ from turnwise.rehearsals.expected_results import forecast_alphas
 from turnwise.rehearsals.findings import Outcome, allow_chance_misses, findings_about, findings_for_all_asks
 from turnwise.rehearsals.injected_effects import HONEST, Plan
 from turnwise.rehearsals.models import Attempt
-from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask, batch_share
+from turnwise.rehearsals.rehearsed_task import MOST_WORKERS, Crowd, RehearsedTask, batch_share
 from turnwise.rehearsals.services import save_outcome
 from turnwise.rehearsals.simulated_worker import LOST, MismatchError, SelfReports
 from turnwise.rehearsals.simulation import Work
@@ -194,7 +194,6 @@ def _build_report(rehearsal: Study) -> Report:
     raise MismatchError(f"No report of the rehearsal after {REPORT_SECONDS:.0f}\u00a0s.")
 
 
-MOST_WORKERS = 500
 # Limit for all studies together: each rehearsal runs its own web server and keeps bots busy.
 MOST_AT_ONCE = 2
 # After this long without progress, check whether the rehearsal's process is still alive.

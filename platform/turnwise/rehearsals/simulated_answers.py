@@ -138,6 +138,33 @@ def _limit_to_choices(question: Question, share: Share, visible: Collection[Answ
     return tuple(chance / sum(chances) for chance in chances)
 
 
+def tilted(questions: QuestionSet, state: State, amount: float) -> State:
+    """Move this share of each answer's chance to the rarest answer, as an effect of a condition.
+
+    Args:
+        questions: the question set.
+        state: chances of the answers.
+        amount: share that is moved, from 0 to 1. The chance of no answer stays.
+    """
+    return tuple(
+        _tilted(question, share, amount) for question, share in zip(questions.questions, state, strict=True)
+    )
+
+
+def _tilted(question: Question, share: Share, amount: float) -> Share:
+    given = [
+        index
+        for index, answer in enumerate(possible_answers(question))
+        if answer is not None and share[index] > 0
+    ]
+    if len(given) < 2:
+        return share
+    rarest = min(given, key=lambda index: share[index])
+    moved = {index: amount * share[index] for index in given if index != rarest}
+    moved[rarest] = -sum(moved.values())
+    return tuple(chance - moved.get(index, 0.0) for index, chance in enumerate(share))
+
+
 @cache
 def answer_rates(questions: QuestionSet, system: int) -> State:
     """Injected rate of each answer about a system, among workers who get the question."""

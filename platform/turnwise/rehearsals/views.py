@@ -14,7 +14,7 @@ from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.rehearsals import run
 from turnwise.rehearsals import tasks as jobs
 from turnwise.rehearsals.models import Attempt
-from turnwise.rehearsals.rehearsed_task import RehearsedTask
+from turnwise.rehearsals.rehearsed_task import MOST_WORKERS, RehearsedTask
 from turnwise.rehearsals.services import delete_rehearsal, enough_workers
 from turnwise.reports.report_kinds import TaskWithReport
 from turnwise.studies.models import Study
@@ -44,7 +44,7 @@ def rehearsal(request: HttpRequest, pk: int) -> HttpResponse:
         "missing": task.why_not_open(study),
         "workers": (workers := enough_workers(study)),
         "enough": task.enough % {"n": workers},
-        "most": run.MOST_WORKERS,
+        "most": MOST_WORKERS,
         "bots_answer": active_bots_of(study).exists(),
     }
     return render(request, "rehearsals/rehearsal.html", context)

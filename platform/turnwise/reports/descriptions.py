@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from evaluation.questions import QuestionSet
 from evaluation.report.bundles.self_descriptions import Questionnaire, Reply, people_figures
-from evaluation.report.method import Method, Result
-from evaluation.report.method import method as describe_method
+from evaluation.report.publishing.method import Method, Result
+from evaluation.report.publishing.method import method as describe_method
 from turnwise.privacy.personal_data import answered, redactor_for
 from turnwise.questions.question_sets import question_set
 from turnwise.reports.report_kinds import Computation, reported_task, task_with_report

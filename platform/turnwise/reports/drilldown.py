@@ -81,7 +81,8 @@ def _with_query(address: str, wanted: Mapping[str, str]) -> str:
 def charts_of(study: Study, report: Report | None) -> dict[int, dict[str, Chart]]:
     """Stored charts of a report, by number of the ask and by kind as templates name it.
 
-    Each chart gets its numbers as `plot` if the page's script draws its kind.
+    Each chart gets a function `plot` with its numbers, None if the page's script does not draw its kind. The
+    template calls it, so that a cached part of the page costs nothing.
     """
     found: dict[int, dict[str, Chart]] = defaultdict(dict)
     if report is None or not report.result:
@@ -89,7 +90,7 @@ def charts_of(study: Study, report: Report | None) -> dict[int, dict[str, Chart]
     results, where = [report.result, *report.result.get("beside", ())], drilldown_link(study)
     for chart in report.charts.all():
         kind, ask = parse_chart_name(chart.name)
-        chart.plot = plot(kind, results[ask], partial(where, ask=ask))  # type: ignore[attr-defined]
+        chart.plot = partial(plot, kind, results[ask], partial(where, ask=ask))  # type: ignore[attr-defined]
         found[ask][kind.replace("-", "_")] = chart
     return found
 

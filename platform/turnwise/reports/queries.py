@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 
 from evaluation.protocols.facts import AskFact, Design, Talks
+from evaluation.report.conditions import Conditions
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
 from evaluation.report.stopping import StoppingRule
 from evaluation.report.studies.conversations import StudyData
@@ -69,9 +70,12 @@ def study_data(study: Study) -> StudyData:
     scenarios = dict(dealt.values_list("pk", "scenario__name"))
     greetings = replies_of_greetings(study)
     stopping = declared_rule(study)
+    people = study.participations.filter(number=1).values_list("pseudonym", "condition")
+    conditions = Conditions.declared(study.factors, dict(people) if study.factors else {})
     return StudyData(
-        asks, went, plan, conduct, manners(study), facets, measured, design, scenarios, stopping, greetings
-    )
+        asks, went, plan, conduct, manners(study), facets, measured, design, scenarios, stopping, greetings,
+        conditions,
+    )  # fmt: skip
 
 
 def declared_rule(study: Study) -> StoppingRule | None:

@@ -1,12 +1,13 @@
 from celery import shared_task
 from django.utils import timezone
 
-from turnwise.reports import services
+from turnwise.reports import page, services
 
 
 @shared_task
 def build_report(report_id: int) -> None:
     services.build_report(report_id)
+    page.render_in_advance(report_id)
 
 
 @shared_task

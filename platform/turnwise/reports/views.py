@@ -6,27 +6,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import TooManyAtOnceError, limit_concurrency, too_many
-from turnwise.audits.identity_leaks import blindness
-from turnwise.audits.queries import audits_of_bots
-from turnwise.bots import drift_check
-from turnwise.bots.models import Bot
 from turnwise.charts import pdf
 from turnwise.charts.layout import PALETTES, standalone
 from turnwise.crowd.queries import progress
-from turnwise.crowd.redaction import unreviewed
-from turnwise.dialogues.queries import outside_dialogue_counts
 from turnwise.live.caching import cache_key, cached
 from turnwise.live.jobs import send_or_warn
-from turnwise.reports import queries, services
+from turnwise.reports import page, queries, services
 from turnwise.reports import tasks as jobs
-from turnwise.reports.descriptions import method
-from turnwise.reports.drilldown import charts_of, published_of
-from turnwise.reports.models import Chart, Report
-from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
+from turnwise.reports.models import Chart
+from turnwise.reports.report_kinds import TaskWithReport
 from turnwise.studies.queries import (
-    incomplete_progress,
-    may_change,
-    progress_of,
     readable_studies_of,
     studies_of,
 )
@@ -40,38 +29,7 @@ def report(request: HttpRequest, pk: int) -> HttpResponse:
     task = task_of(study)
     if not isinstance(task, TaskWithReport):
         return redirect(study)
-    newest, at, changes = queries.newest_report(study), progress(study), may_change(request.user, study)
-    shown = newest if newest and newest.state == Report.State.READY else queries.newest_result(study)
-    judged = isinstance(task, ReportedTask)
-    charts = charts_of(study, shown)
-    beside = (shown.result or {}).get("beside", ()) if shown else ()
-    context = {
-        "study": study,
-        "report": shown,
-        "result": shown.result if shown else None,
-        "charts": charts[0],
-        "beside": [
-            (each, charts[ask], published_of(study, each["question_set"]))
-            for ask, each in enumerate(beside, 1)
-        ],
-        "staleness": services.staleness(study, shown, newest),
-        "stamp": queries.stamp(study, newest, at),
-        "progress": at,
-        "filling": incomplete_progress(study, *progress_of(study)),
-        "drift": drift_check.alarms(Bot.objects.filter(study_bots__study=study)),
-        "from_elsewhere": outside_dialogue_counts(study),
-        "published": published_of(study, study.question_set),
-        "outcome": getattr(study, "outcome", None),
-        "may_change": changes,
-        "unreviewed": unreviewed(study) if changes else "",
-        "can_rehearse": task.has_rehearsals,
-        "audits": audits_of_bots(study, request.user),
-        "blindness": blindness(study),
-        "departures": shown.departures if shown else None,
-        "analysed": task.analysed if isinstance(task, ReportedTask) else "",
-        "method": method(study, shown.result) if judged and shown and shown.result else None,
-    }
-    return render(request, task.report, context)
+    return render(request, task.report, page.context_of(study, task, request.user))
 
 
 @require_GET

@@ -15,15 +15,17 @@ from pydantic import StringConstraints
 
 from evaluation.texts.personal_data import Redactor
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.uploads_api import reading_a_file
 from turnwise.bots.models import OPERATED
 from turnwise.bots.queries import visible_bots
 from turnwise.bots.search import bots_named
-from turnwise.contexts.api_files import FileIn, reading_a_file, refuse_findings
+from turnwise.contexts.api_files import FileIn, refuse_findings
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import versions_of
+from turnwise.contexts.tables import MAX_BYTES
 from turnwise.crowd.redaction import redactor_of
 from turnwise.live.cursors import NEXT, BodyKey, Cursor, Limit, PathKey, page, page_of
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, refusals_as_conflicts, takes_a_file
 from turnwise.live.jobs import is_sent
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.responses import model_files, services, tasks
@@ -135,7 +137,11 @@ def start_run(request: AuthenticatedHttpRequest, sent: RunIn) -> Status[RunOut]:
     return Status(202, _sent(run))
 
 
-@router.post("/runs/files", response=answers(list[RunOut], 429, status=201, has_body=True))
+@router.post(
+    "/runs/files",
+    response=answers(list[RunOut], 429, status=201, has_body=True),
+    openapi_extra=takes_a_file(MAX_BYTES),
+)
 def import_responses(request: AuthenticatedHttpRequest, sent: ResponseFileIn) -> Status[list[RunOut]]:
     """Import a file of responses as a run of each system in it; all of them or none."""
     version = _version(request, sent)
@@ -188,10 +194,8 @@ def cancel_run(request: AuthenticatedHttpRequest, run: PathKey) -> RunOut:
 def retry_run(request: AuthenticatedHttpRequest, run: PathKey) -> Status[RunOut]:
     """Continue a run that failed or was cancelled; only missing responses are asked for."""
     found = _run(request, run)
-    try:
+    with refusals_as_conflicts():
         return Status(202, _sent(services.retry(found.pk)))
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
 
 
 def _sent(run: ResponseRun) -> RunOut:

@@ -16,6 +16,7 @@ from chatbots.base import Context
 from chatbots.errors import (
     BotBusyError,
     BotLateError,
+    BotNotHostedError,
     BotSilentError,
     ChatbotError,
     CircuitOpenError,
@@ -40,7 +41,7 @@ PAUSE_SECONDS = 1.0
 
 # After this many failures in a row, the fault is the bot's and not the context's.
 MOST_FAILURES_IN_A_ROW = 20
-WAITING = ("busy", "late", "resting")
+WAITING = ("busy", "late", "resting", "absent")
 
 M = TypeVar("M")
 
@@ -76,7 +77,8 @@ class Trouble:
     """Reason why a bot gave no reply.
 
     Attributes:
-        kind: "busy", "late" or "resting", after which the job waits; "silent"; "failed".
+        kind: "busy", "late", "resting" or "absent" (hosted nowhere), after which the job waits; "silent";
+            "failed".
         detail: the error message.
     """
 
@@ -89,6 +91,7 @@ _KINDS: dict[type[ChatbotError], str] = {
     CircuitOpenError: "resting",
     BotBusyError: "busy",
     BotLateError: "late",
+    BotNotHostedError: "absent",  # a host loads a new bot some seconds after it was registered
     BotSilentError: "silent",
 }
 

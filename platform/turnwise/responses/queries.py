@@ -25,6 +25,16 @@ def real_runs_of(user: User | AnonymousUser) -> QuerySet[ResponseRun]:
     return runs_of(user).filter(study__rehearsal_of=None)
 
 
+MOST_LISTED = 30
+
+
+def listed_runs(user: User | AnonymousUser, listed: str) -> list[ResponseRun]:
+    """Runs that this person may judge of those whose keys an address lists, with commas between them."""
+    keys = [int(key) for key in listed.split(",")[:MOST_LISTED] if key.isascii() and key.isdigit()]
+    found = real_runs_of(user).filter(pk__in=[key for key in keys if key < 2**63])
+    return list(found.order_by("pk")) if keys else []
+
+
 @dataclass(frozen=True, slots=True)
 class RunProgress:
     """Progress of a run."""

@@ -39,7 +39,7 @@ from turnwise.responses.bot_jobs import AT_WORK, MOST_ATTEMPTS
 from turnwise.responses.files import ENDINGS
 from turnwise.responses.model_files import names_models
 from turnwise.responses.models import ResponseRun
-from turnwise.responses.queries import progress, real_runs_of, runs_of
+from turnwise.responses.queries import listed_runs, progress, real_runs_of, runs_of
 from turnwise.responses.services import MOST_REPETITIONS
 
 
@@ -156,7 +156,8 @@ _FORMATS = {
 def runs(request: HttpRequest) -> HttpResponse:
     page = Paginator(real_runs_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
     shown = [{"run": run, "progress": progress(run)} for run in page]
-    return render(request, "responses/runs.html", {"runs": shown, "page": page})
+    imported = listed_runs(request.user, request.GET.get("imported", ""))
+    return render(request, "responses/runs.html", {"runs": shown, "page": page, "imported": imported})
 
 
 @login_required
@@ -275,7 +276,8 @@ def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
                 services.store_file(version, each.responses, system=system, owner=request.user)
                 for system, each in parsed.models.items()
             ]
-        address = runs[0].get_absolute_url() if len(runs) == 1 else reverse("responses:runs")
+        imported = ",".join(str(run.pk) for run in runs)
+        address = f"{reverse('responses:runs')}?imported={imported}"
         upload_previews.record_import(token, address)
         messages.success(request, gettext("%(n)s responses are imported.") % {"n": f"{parsed.responses:,}"})
         return redirect(address)

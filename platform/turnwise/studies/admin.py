@@ -18,6 +18,7 @@ from turnwise.studies.models import (
     StoppingRule,
     Study,
     StudyBot,
+    Transfer,
 )
 from turnwise.studies.services import FIXED_FIELDS, results_changed
 from turnwise.studies.tasks import tasks
@@ -55,7 +56,8 @@ class StudyAdmin(NeverDeleted, admin.ModelAdmin[Study]):
     @override
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
         is_draft = obj is None or obj.state == Study.State.DRAFT
-        fixed = () if obj is None else ("task",) if is_draft else (*FIXED_FIELDS, *_PROMISED)
+        of_opened = ("task",) if is_draft else (*FIXED_FIELDS, *_PROMISED)
+        fixed = () if obj is None else ("owner", *of_opened)
         return (*self.readonly_fields, *(name for name in fixed if name not in self.readonly_fields))
 
     @override
@@ -111,7 +113,14 @@ class PreregistrationAdmin(ViewOnly, admin.ModelAdmin[Preregistration]):
 
 @admin.register(Share)
 class ShareAdmin(admin.ModelAdmin[Share]):
-    list_display = ("study", "person", "may_change", "created_at")
+    list_display = ("study", "person", "group", "role", "may_pay", "may_bundle", "created_at")
+
+
+@admin.register(Transfer)
+class TransferAdmin(ViewOnly, admin.ModelAdmin[Transfer]):
+    """Read-only: a study changes its owner on its own page, which moves what hangs on the owner."""
+
+    list_display = ("study", "from_name", "to_name", "offered_at", "ended_at", "outcome")
 
 
 @admin.register(Bundle)

@@ -1,24 +1,21 @@
-"""The REST API of studies: presets, asks, bots with facets, tags and sharing. Whole studies: `rest`."""
-
-from typing import Annotated, Literal
+"""The REST API of studies: presets, asks, bots with facets, and tags. Whole studies: `rest`."""
 
 from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
-from ninja import Body, Field, Path, Router, Schema
+from ninja import Body, Field, Router, Schema
 from ninja.errors import HttpError
-from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.accounts.limits import too_often
 from turnwise.live.http_responses import answers
 from turnwise.studies import services
 from turnwise.studies.ask_rules import in_order
 from turnwise.studies.facets import facets_of, set_facets
-from turnwise.studies.models import Share, Study
+from turnwise.studies.models import Study
 from turnwise.studies.presets import PRESETS, Preset
-from turnwise.studies.queries import owned_studies_of, studies_of
+from turnwise.studies.queries import studies_of
 from turnwise.studies.rest.asks import AskSchema, ask_schemas, ask_specs
 from turnwise.studies.rest.calls import StudyOut, Targets, study_out, targets_of
+from turnwise.studies.rest.lookup import study_at
 from turnwise.studies.tasks import StudyTask, tasks
 
 router = Router(tags=["studies"])
@@ -83,7 +80,7 @@ def _preset_asks(preset: Preset, task: StudyTask) -> list[PresetAskOut]:
 @router.put("/studies/{slug:code}/bots", response=answers(StudyOut, 404, has_body=True))
 def change_bots(request: AuthenticatedHttpRequest, code: str, sent: Body[Targets]) -> StudyOut:
     """Set the bots of a study and their targets; conversations with bots that are left out stay."""
-    study = _study(request, code)
+    study = study_at(request, code)
     try:
         services.set_bots(study.pk, targets_of(request.user, study, sent))
     except ValidationError as error:
@@ -94,33 +91,29 @@ def change_bots(request: AuthenticatedHttpRequest, code: str, sent: Body[Targets
 @router.get("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404))
 def asks(request: AuthenticatedHttpRequest, code: str) -> list[AskSchema]:
     """List the asks of the study in order; its report begins with the first."""
-    return ask_schemas(_study(request, code))
+    return ask_schemas(study_at(request, code))
 
 
 @router.put("/studies/{slug:code}/asks", response=answers(list[AskSchema], 404, has_body=True))
 def change_asks(request: AuthenticatedHttpRequest, code: str, sent: Body[list[AskSchema]]) -> list[AskSchema]:
     """Replace the asks of a draft; removing an ask also removes its items from the queue."""
-    study = _study(request, code)
+    study = study_at(request, code)
     try:
         return ask_schemas(services.ask(study.pk, ask_specs(request.user, sent)))
     except ValidationError as error:
         raise HttpError(422, " ".join(error.messages)) from None
 
 
-def _study(request: AuthenticatedHttpRequest, code: str) -> Study:
-    return get_object_or_404(studies_of(request.user), code=code)
-
-
 @router.get("/studies/{slug:code}/facets", response=answers(Facets, 404))
 def facets(request: AuthenticatedHttpRequest, code: str) -> Facets:
     """Facets with their levels, by name of the bot."""
-    return facets_of(_study(request, code))
+    return facets_of(study_at(request, code))
 
 
 @router.put("/studies/{slug:code}/facets", response=answers(Facets, 404, has_body=True))
 def change_facets(request: AuthenticatedHttpRequest, code: str, sent: Body[Facets]) -> Facets:
     """Set the facets of these bots; other bots keep theirs. An empty level removes the facet."""
-    study = _study(request, code)
+    study = study_at(request, code)
     try:
         set_facets(study, sent)
     except ValidationError as error:
@@ -129,8 +122,6 @@ def change_facets(request: AuthenticatedHttpRequest, code: str, sent: Body[Facet
 
 
 Tags = list[str]
-# Django's pattern of user names.
-Name = Annotated[str, StringConstraints(pattern=r"^[\w.@+-]{1,150}$")]
 
 
 @router.get("/studies/{slug:code}/tags", response=answers(Tags, 404))
@@ -152,52 +143,3 @@ def change_tags(request: AuthenticatedHttpRequest, code: str, sent: Body[Tags]) 
 
 def _tagged(request: AuthenticatedHttpRequest, code: str) -> Study:
     return get_object_or_404(studies_of(request.user).filter(rehearsal_of=None), code=code)
-
-
-class ShareOut(Schema):
-    """A person with whom a study is shared."""
-
-    name: str = Field(description="The name by which they sign in.")
-    role: Literal["read", "change"]
-
-
-class ShareIn(Schema, extra="forbid"):
-    """The role of a person in a study."""
-
-    role: Literal["read", "change"] = Field(description="Read its results, or work on it.")
-
-
-@router.get("/studies/{slug:code}/shares", response=answers(list[ShareOut], 404))
-def shares(request: AuthenticatedHttpRequest, code: str) -> list[ShareOut]:
-    """List the people with whom the study is shared; only its owner may call this."""
-    return [_share_out(each) for each in _owned(request, code).shares.select_related("person")]
-
-
-@router.put("/studies/{slug:code}/shares/{person}", response=answers(ShareOut, 404, 429, has_body=True))
-def share(request: AuthenticatedHttpRequest, code: str, person: Path[Name], sent: ShareIn) -> ShareOut:
-    """Share the study with a person, or change their role."""
-    study = _owned(request, code)
-    # Otherwise callers could guess the names of accounts.
-    if too_often(request, "share", rate="60/h", key="user"):
-        raise HttpError(429, "A study can be shared 60 times an hour. Wait a little.")
-    try:
-        return _share_out(services.share(study, person, may_change=sent.role == "change"))
-    except ValidationError as error:
-        raise HttpError(422, " ".join(error.messages)) from None
-
-
-@router.delete("/studies/{slug:code}/shares/{person}", response=answers(list[ShareOut], 404, 422))
-def stop_sharing(request: AuthenticatedHttpRequest, code: str, person: Path[Name]) -> list[ShareOut]:
-    """Stop sharing the study with a person. Returns the people who still see it."""
-    study = _owned(request, code)
-    for each in study.shares.filter(person__username=person):
-        services.stop_sharing(study, each.person_id)
-    return [_share_out(each) for each in study.shares.select_related("person")]
-
-
-def _owned(request: AuthenticatedHttpRequest, code: str) -> Study:
-    return get_object_or_404(owned_studies_of(request.user), code=code)
-
-
-def _share_out(share: Share) -> ShareOut:
-    return ShareOut(name=share.person.get_username(), role="change" if share.may_change else "read")

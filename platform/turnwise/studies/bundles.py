@@ -1,6 +1,6 @@
 """Deleting stored bundles when their data are withdrawn, and recording exports."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
 from django.db import connection, transaction
@@ -9,17 +9,32 @@ from django.utils import timezone
 
 from turnwise.studies.models import Bundle, LastExport
 
+_deleters: list[Callable[[Collection[int]], None]] = []
+
+
+def register_copies(delete_copies: Callable[[Collection[int]], None]) -> None:
+    """Register a function of an app above that deletes its stored copies of the data of these studies."""
+    if delete_copies not in _deleters:
+        _deleters.append(delete_copies)
+
 
 @transaction.atomic
-def delete_bundles_quoting(studies: Iterable[int]) -> None:
+def delete_bundles_quoting(studies: Iterable[int], *, only_identifiers: bool = False) -> None:
     """Delete, in the caller's transaction, the bundles of these studies, and those that quote them.
 
     This includes bundles in progress. Until the commit no new bundle can be requested: it would still read
     the data that the caller is deleting.
+
+    Args:
+        studies: ids of the studies.
+        only_identifiers: true if only identifiers of participants are deleted, because their time is over.
+            Bundles have them; registered copies (`register_copies`) do not, and stay.
     """
     lock_bundles()
     taken = list(studies)
     delete(Bundle.objects.filter(Q(study__in=taken) | Q(quotes__overlap=taken)))
+    for delete_copies in () if only_identifiers else _deleters:
+        delete_copies(taken)
 
 
 def lock_bundles() -> None:

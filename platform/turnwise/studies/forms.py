@@ -19,7 +19,7 @@ from turnwise.studies.asks import AskSpec
 from turnwise.studies.consent import why_contact_missing
 from turnwise.studies.form_fields import QuestionnaireForms
 from turnwise.studies.models import Study, is_read_by_a_native_speaker
-from turnwise.studies.presets import presets_of
+from turnwise.studies.presets import OWN_DESIGN, Preset, presets_of
 from turnwise.studies.services import FIXED_FIELDS
 from turnwise.studies.tasks import Plan, task_of
 
@@ -141,9 +141,12 @@ class StudyForm(forms.ModelForm[Study]):
             self.fields.pop("protocol", None)
             return
         self.fields["protocol"] = forms.ChoiceField(
-            label=self.fields["protocol"].label,
-            help_text=self.fields["protocol"].help_text,
-            choices=[(each.protocol, each.title) for each in able],
+            label=_("Compare the report with"),
+            help_text=_(
+                "The report lists every departure from this protocol or design, and shows its published "
+                "scores, if it has any, beside yours. A design of your own is compared with none."
+            ),
+            choices=_grouped(able),
             required=False,
         )
 
@@ -176,6 +179,14 @@ class StudyForm(forms.ModelForm[Study]):
                 gettext("“%(code)s” is not the code of a currency, such as USD or EUR.") % {"code": code}
             )
         return code
+
+
+def _grouped(presets: Sequence[Preset]) -> list[tuple[Any, Any]]:
+    """Choices of protocols: the own design, then the published ones and those of Turnwise in groups."""
+    published = [(each.protocol, each.title) for each in presets if each.is_published]
+    ours = [(each.protocol, each.title) for each in presets if each.protocol and not each.is_published]
+    groups = [(_("Published protocols"), published), (_("Designs of Turnwise"), ours)]
+    return [(OWN_DESIGN.protocol, OWN_DESIGN.title), *(group for group in groups if group[1])]
 
 
 class StudyPage:

@@ -10,14 +10,14 @@ from django.db.models import Count, F, Func, OuterRef, Prefetch, Q, QuerySet, Su
 from django.db.models.functions import Coalesce
 from django.utils.translation import ngettext
 
-from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.bots.composition import visible_bots
 from turnwise.bots.models import OUTSIDE, Bot
 from turnwise.live.caching import cache_key, cached
 from turnwise.questions.queries import read_where_used
-from turnwise.studies.models import Ask, Share, Study, StudyBot
+from turnwise.studies.models import Ask, Study, StudyBot
 from turnwise.studies.outlook import Unit
+from turnwise.studies.sharing.permissions import Permission, accessible_studies
 from turnwise.studies.tasks import Rows, StudyTask, task_named, task_of
 
 REFERENCE_HELP = "the study: its number, its code, or a link to one of its pages"
@@ -51,44 +51,29 @@ def study_named(reference: str) -> Study:
     return found
 
 
-def real_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """Studies without rehearsals that this person works on, for pages that pool studies."""
-    return studies_of(user).filter(rehearsal_of=None)
+def real_studies_of(
+    user: User | AnonymousUser, permission: Permission = Permission.CHANGE
+) -> QuerySet[Study]:
+    """Studies without rehearsals on which this person has the permission, for pages that pool studies."""
+    return studies_of(user, permission).filter(rehearsal_of=None)
 
 
-def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """The studies that this person works on: their own and those shared to be changed, with rehearsals.
+def studies_of(user: User | AnonymousUser, permission: Permission = Permission.CHANGE) -> QuerySet[Study]:
+    """Studies on which this person has the permission, with rehearsals.
 
-    Use this for pages; use `readable_studies_of` only for pages that readers may see, too.
+    Every view, call and socket finds its studies here. Without a permission: those that the person works on.
     """
-    return _accessible_studies(user, Share.objects.filter(may_change=True))
+    return accessible_studies(user, permission)
 
 
 def readable_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """Studies that this person works on or may read; of the latter without rehearsals."""
-    return _accessible_studies(user, Share.objects.filter(may_change=True)) | _accessible_studies(
-        user, Share.objects.all()
-    ).filter(rehearsal_of=None)
-
-
-def _accessible_studies(user: User | AnonymousUser, shares: QuerySet[Share]) -> QuerySet[Study]:
-    """Studies that the person owns or that these shares include, with rehearsals; all for an admin."""
-    if not user.is_authenticated or not user.is_active:
-        return Study.objects.none()
-    if user.is_superuser:
-        return Study.objects.all()
-    shared = shares.filter(person=user.pk).values("study")
-    return Study.objects.filter(Q(owner=user.pk) | Q(pk__in=shared) | Q(rehearsal_of__in=shared))
+    """Studies that this person may read: of those that they only read, without rehearsals."""
+    return studies_of(user, Permission.READ)
 
 
 def readable_real_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
     """Studies without rehearsals that this person may read, for lists and comparisons."""
     return readable_studies_of(user).filter(rehearsal_of=None)
-
-
-def owned_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """The studies that this person may share: their own; admins may share all."""
-    return visible_to(user, Study.objects.filter(rehearsal_of=None), owner="owner")
 
 
 def choosable_bots(user: User, study: Study | None) -> QuerySet[Bot]:
@@ -109,11 +94,6 @@ def tags_of(studies: QuerySet[Study]) -> list[str]:
     """Tags of these studies, sorted."""
     named = studies.order_by().annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True)
     return sorted(set(named))
-
-
-def may_change(user: User | AnonymousUser, study: Study) -> bool:
-    """True if this person works on the study rather than only reading it."""
-    return study.owner_id == user.pk or studies_of(user).filter(pk=study.pk).exists()
 
 
 @read_where_used

@@ -8,12 +8,12 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
-from turnwise.accounts.colleagues import UnknownPersonError, people_named
 from turnwise.accounts.models import User
 from turnwise.bots.models import OPERATED, OUTSIDE, Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.studies.ask_rules import in_order, refuse_unfit, store_asks
 from turnwise.studies.asks import AskSpec
+from turnwise.studies.conditions.checks import refuse_unfit_factors
 from turnwise.studies.models import (
     LONGEST_TAG,
     MOST_TAGS,
@@ -21,7 +21,6 @@ from turnwise.studies.models import (
     Preregistration,
     ReEntry,
     ReplyDisplay,
-    Share,
     StoppingRule,
     Study,
     StudyBot,
@@ -38,7 +37,7 @@ PROTOCOL_FIELDS = (
     "markdown", "primary_analysis", "exclusion_rules", "margin", "pilot_size", "material", "bots_read",
     "re_entry", "re_entry_most", "reply_display", "reply_pace", "may_stop_replies",
     "max_reply_versions", "max_reply_chars", "max_message_chars", "stores_reasoning",
-    "scenario", "persona", "takes_pictures", "scenarios",
+    "scenario", "persona", "takes_pictures", "scenarios", "factors",
 )  # fmt: skip
 # The ledger holds promises in that currency. The asks are fixed, too: `Study.asks`.
 FIXED_FIELDS = (*PROTOCOL_FIELDS, "knowledge", "pay_currency")
@@ -109,6 +108,7 @@ def save_study(
             study=study, number=latest.number + 1 if latest else 1, text=consent_text
         )
     _set_targets(study, targets)
+    refuse_unfit_factors(study)
     _set_asks(study, asks)
     if plan:
         _save_plan(study, plan)
@@ -161,6 +161,7 @@ def set_bots(study_id: int, targets: Mapping[Bot, int]) -> Study:
     if targets and not task_of(study).takes_bots(study):
         raise ValidationError(gettext("In this study nobody talks with bots, so it cannot have any."))
     _set_targets(study, targets)
+    refuse_unfit_factors(study)
     results_changed(study.pk)
     return study
 
@@ -293,13 +294,15 @@ def clone(study: Study, *, owner: User) -> Study:
         bot__adapter=OUTSIDE
     )
     copy = save_study(
-        Study(title=f"Copy of {study.title}"[:120], **fields_of_copy(study)),
+        Study(title=f"Copy of {study.title}"[:120], **fields_of_copy(study) | {"factors": []}),
         owner=owner,
         consent_text=consent.text if consent else "",
         targets={each.bot: each.target for each in bots.select_related("bot") if not each.bot.is_outside},
         plan=task.plan_of_copy(study),
         asks=[ask.declared for ask in study.every_ask],
     )
+    copy.factors = study.factors  # a level may name a bot that the copy lacks: its opening checks that
+    copy.save(update_fields=["factors"])
     copy_rule(study, copy, copy.study_bots.values_list("bot", flat=True))
     task.copied_into(study, copy)
     return copy
@@ -353,31 +356,6 @@ def set_tags(study: Study, tags: Iterable[str]) -> None:
                 % {"tag": tag, "n": len(tag), "most": LONGEST_TAG}
             )
     study.save(update_fields=["tags"])
-
-
-def share(study: Study, name: str, *, may_change: bool) -> Share:
-    """Share a study with a person, by user name, or change their role.
-
-    Raises:
-        ValidationError: nobody has this name, or it is the owner's.
-    """
-    try:
-        (person,) = people_named([name]) or (None,)
-    except UnknownPersonError as error:
-        raise ValidationError(str(error)) from error
-    if person is None:
-        raise ValidationError(gettext("Write the name of a person who signs in here."))
-    if person.pk == study.owner_id:
-        raise ValidationError(gettext("“%(name)s” is the owner of this study.") % {"name": person})
-    shared, _new = Share.objects.update_or_create(
-        study=study, person=person, defaults={"may_change": may_change}
-    )
-    return shared
-
-
-def stop_sharing(study: Study, person: int) -> None:
-    """Stop sharing a study with a person. Idempotent."""
-    study.shares.filter(person=person).delete()
 
 
 def _refuse_empty(study: Study) -> None:

@@ -192,6 +192,18 @@ class StudyTask(ABC):
         """Hook: a new study was saved in this transaction; store by which of the `raters` it is done."""
         return
 
+    def chosen_material(self, user: "User", sent: Mapping[str, str]) -> Sequence[object]:
+        """What the address of a new study's form chose to be worked on, of what the user may use."""
+        return ()
+
+    def fill(self, study: "Study", material: Sequence[Any]) -> None:
+        """Hook: a new study was saved in this transaction; add the chosen material to it.
+
+        Raises:
+            ValidationError: the study cannot have it.
+        """
+        return
+
     def first_steps(self, study: "Study") -> "Sequence[SetupStep]":
         """Steps before the design, for a study that starts with an import or the like."""
         return ()

@@ -1,6 +1,6 @@
 """Pages to create, edit, copy, open, share and tag a study, and to set the facets of its bots."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django import forms
@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.accounts.limits import TooManyAtOnceError, reads_a_file, too_many, too_often
+from turnwise.accounts.limits import TooManyAtOnceError, reads_a_file
 from turnwise.bots.trial import Greeting
 from turnwise.studies import services
 from turnwise.studies.ask_rules import rows_of
@@ -23,7 +23,7 @@ from turnwise.studies.models import Study
 from turnwise.studies.opening_checks import checks, obstacle_among, open_study, try_bots
 from turnwise.studies.outlook import OutlookForm, parse_count
 from turnwise.studies.presets import OWN_DESIGN, PRESETS, preset_named, preset_of
-from turnwise.studies.queries import owned_studies_of, studies_of
+from turnwise.studies.queries import studies_of
 from turnwise.studies.starting.intentions import Aim
 from turnwise.studies.starting.starts import Beginning, Choices, own_questions
 from turnwise.studies.tasks import EditingPage, task_named, task_of, tasks
@@ -72,14 +72,18 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
     own = own_questions(request.user, task) if wants_own else ()
     if own:
         study.every_ask = rows_of(study, own)
+    material = task.chosen_material(request.user, request.GET.dict()) if is_new else ()
     page = task.form(request.user, study, request.POST or None)
     page.form.files = request.FILES
-    if request.method == "POST" and page.is_valid() and (saved := _saved(request, page, beginning)):
+    if request.method == "POST" and page.is_valid() and (saved := _saved(request, page, beginning, material)):
+        if material:
+            return redirect("studies:opening", pk=saved.pk)
         return redirect(task.first_page(saved, beginning.way, beginning.by) if is_new else saved)
     context = {
         "study": None if is_new else study,
         "task": task,
         "beginning": beginning,
+        "material": material,
         "to_choose": beginning.preset.to_choose if is_new else (),
         "lacks_questions": wants_own and not own,
         **page.template_context(),
@@ -87,7 +91,9 @@ def _page(request: AuthenticatedHttpRequest, study: Study) -> HttpResponse:
     return render(request, page.template, context, status=200 if request.method == "GET" else 422)
 
 
-def _saved(request: AuthenticatedHttpRequest, page: EditingPage, beginning: Beginning) -> Study | None:
+def _saved(
+    request: AuthenticatedHttpRequest, page: EditingPage, beginning: Beginning, material: Sequence[object]
+) -> Study | None:
     """Save the study; None if it is refused, with the reason in the form."""
     try:
         with transaction.atomic():
@@ -100,6 +106,7 @@ def _saved(request: AuthenticatedHttpRequest, page: EditingPage, beginning: Begi
                 asks=page.every_ask(),
             )
             task_of(saved).recruit(saved, beginning.by)
+            task_of(saved).fill(saved, material)
     except ValidationError as error:
         page.form.add_error(None, error)
         return None
@@ -223,40 +230,6 @@ def facets(request: HttpRequest, pk: int) -> HttpResponse:
             form.add_error(None, error)
     status = 200 if request.method == "GET" else 422
     return render(request, "studies/facets.html", {"study": study, "form": form}, status=status)
-
-
-@login_required
-def sharing(request: HttpRequest, pk: int) -> HttpResponse:
-    """People with whom a study is shared, for its owner."""
-    study = get_object_or_404(owned_studies_of(request.user), pk=pk)
-    name, role, refused = request.POST.get("name", "").strip()[:150], request.POST.get("role", ""), ""
-    if request.method == "POST":
-        # Otherwise callers could guess the names of accounts.
-        if too_often(request, "share", rate="60/h", key="user"):
-            return too_many(request)
-        try:
-            shared = services.share(study, name, may_change=role == "change")
-        except ValidationError as error:
-            refused = " ".join(error.messages)
-        else:
-            message = (
-                _("%(name)s can now change it.") if shared.may_change else _("%(name)s can now read it.")
-            )
-            messages.success(request, message % {"name": shared.person})
-            return redirect("studies:sharing", pk=pk)
-    shares = study.shares.select_related("person")
-    context = {"study": study, "shares": shares, "refused": refused, "name": name, "role": role}
-    return render(request, "studies/sharing.html", context, status=422 if refused else 200)
-
-
-@login_required
-@require_POST
-def stop(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(owned_studies_of(request.user), pk=pk)
-    person = request.POST.get("person", "")
-    if person.isdecimal() and len(person) < 10:
-        services.stop_sharing(study, int(person))
-    return redirect("studies:sharing", pk=pk)
 
 
 @login_required

@@ -27,6 +27,12 @@ _ROWS = 5
 _NAMED = 12
 _NEAR = 2
 _MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_CURES = {
+    "old workbook": "It is an old workbook (.xls). Save it as .xlsx or CSV and upload that.",
+    "inspect log": "It is a packed log of inspect_ai (.eval). Convert it with “inspect log convert FILE --to "
+    "json --output-dir FOLDER” and upload that.",
+    "zip": "It is an archive. Unpack it, and upload the file inside.",
+}
 _PROMPTS = {"prompt", "question", "instruction", "context"}
 _RESPONSES = {"response", "answer", "completion", "output", "chosen", "rejected"}
 _ELSEWHERE = (
@@ -69,12 +75,7 @@ def _unpacked_head(file: BinaryIO, kind: Kind) -> str:
         return csv_text([row + [""] * (width - len(row)) for row in rows])
     if kind == "parquet":
         return json.dumps(next((record for _, record in parquet_records(file)), {}), ensure_ascii=False)
-    cure = (
-        "It is an old workbook (.xls). Save it as .xlsx or CSV and upload that."
-        if kind == "old workbook"
-        else "It is an archive. Unpack it, and upload the file inside."
-    )
-    raise PackedFileError(cure)
+    raise PackedFileError(_CURES[kind])
 
 
 def format_of(file: BinaryIO) -> str:

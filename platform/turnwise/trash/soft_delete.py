@@ -17,8 +17,9 @@ from django.db.models.deletion import Collector
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from turnwise.accounts import erasures
 from turnwise.accounts.access import visible_to
-from turnwise.accounts.models import User
+from turnwise.accounts.models import Erasure, User
 from turnwise.studies import bundles
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
@@ -66,6 +67,8 @@ class SoftDeleter:
         cleared: Mapping[Any, Any] = collector.field_updates  # by (field, new value), in groups
         for (field, _value), groups in cleared.items():
             self._note_cleared(field.model, field.column, [each.pk for group in groups for each in group])
+        if erasures.PROTECTED & self._tables.keys():
+            erasures.begin(Erasure.Reason.DELETION)
         collector.delete()
 
     def _keep(self, model: type[Model], keys: Collection[Any]) -> None:
@@ -87,6 +90,8 @@ class SoftDeleter:
             by: user who deleted it.
             study: study to which it belongs; deleting the study deletes the stored rows, too.
         """
+        if erasures.PROTECTED & self._tables.keys():
+            erasures.begin(Erasure.Reason.DELETION, by=by, study_id=study.pk if study else None)
         packed = zlib.compress(json.dumps({"tables": self._tables, "cleared": self._cleared}).encode())
         return Deletion.objects.create(by=by, study=study, what=what[:300], at=timezone.now(), content=packed)
 

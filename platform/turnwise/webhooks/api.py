@@ -11,7 +11,7 @@ from ninja.errors import HttpError
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_often
 from turnwise.live.cursors import NEXT, Cursor, Limit, page, page_of
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.published_events import EventType
 from turnwise.studies.models import Study
@@ -181,10 +181,8 @@ def test_webhook(request: AuthenticatedHttpRequest, webhook: int) -> Status[dict
     """Send a test event, within seconds."""
     found = _webhook(request, webhook)
     _refuse_too_often(request, "webhook-send")
-    try:
+    with refusals_as_conflicts():
         return Status(201, _delivery_out(services.send_test(found)))
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
 
 
 @router.get("/webhooks/{int:webhook}/deliveries", response=answers(DeliveryPage, 400, 404, 422))
@@ -204,7 +202,5 @@ def resend_delivery(request: AuthenticatedHttpRequest, webhook: int, delivery: i
     """Send a delivery again within seconds, with the same webhook-id."""
     row = get_object_or_404(services.deliveries_of(_webhook(request, webhook)), pk=delivery)
     _refuse_too_often(request, "webhook-send")
-    try:
+    with refusals_as_conflicts():
         return _delivery_out(services.resend(row))
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None

@@ -22,6 +22,7 @@ EVENT_TITLES = {
     EventType.PARTICIPANT_WAITING: _("A participant waits for your decision"),
     EventType.BOT_FAILING: _("A bot keeps failing"),
     EventType.BUDGET_REACHED: _("A bot's budget is reached"),
+    EventType.JUDGE_DRIFTED: _("A machine judge no longer answers as it did"),
 }
 TEST = "test"
 """Event that the owner sends to try the address."""

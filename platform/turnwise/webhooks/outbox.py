@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from turnwise.bots.models import Bot
 from turnwise.live.published_events import Event, subscribe
-from turnwise.studies.models import Share, Study
+from turnwise.studies.models import Study
+from turnwise.studies.sharing.permissions import Permission, held_by, shares_granting
 from turnwise.webhooks.models import Delivery, Webhook
 
 
@@ -61,7 +62,7 @@ def recipients(event: Event) -> QuerySet[Webhook]:
     studies, own_bot = _studies_concerned(event), Q()
     if event.bot_id:
         own_bot = Q(study=None, owner__in=Bot.objects.filter(pk=event.bot_id).values("owner"))
-    shares = Share.objects.filter(study__in=studies, person=OuterRef("owner"), may_change=True)
+    shares = shares_granting(Permission.CHANGE).filter(held_by(OuterRef("owner")), study__in=studies)
     owned = studies.filter(owner=OuterRef("owner"))
     of_all = Q(study=None) & (Exists(owned) | Exists(shares))
     this_one = Q(study__in=studies) & (

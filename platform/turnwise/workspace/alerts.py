@@ -16,6 +16,8 @@ from turnwise.bots.budgets import OVER_BUDGET, reached_budgets
 from turnwise.bots.hosting import presence
 from turnwise.bots.models import Bot
 from turnwise.crowd.places import pilot
+from turnwise.judges.drift_checks import services as judge_checks
+from turnwise.judges.models import JudgeRun
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study, StudyBot
 from turnwise.studies.queries import progress_sentence, real_studies_of
@@ -88,6 +90,7 @@ def alerts_for(user: User | AnonymousUser, shown: Sequence[Running]) -> list[Ale
         *_piloted(shown),
         *_faults(shown),
         *_drifted(shown),
+        *_drifted_judges(real_studies_of(user).filter(archived_at=None)),
         *_over_budget(needed, states),
         *_failed_reports(real_studies_of(user).filter(archived_at=None)),
         *_suspects(shown),
@@ -172,6 +175,18 @@ def _drifted(shown: Sequence[Running]) -> list[Alert]:
     return [
         Alert(run.bot.title, run.said, reverse("bots:bot", args=[run.bot.name]), _("See the bot"))
         for run in drift_check.alarms(bots)
+    ]
+
+
+def _drifted_judges(studies: QuerySet[Study]) -> list[Alert]:
+    return [
+        Alert(
+            found.run.judge.shown_title,
+            _("It may no longer be the judge it was. %(reason)s") % {"reason": found.reason},
+            f"{found.run.get_absolute_url()}#drift",
+            _("See the judge"),
+        )
+        for found in judge_checks.alarms(JudgeRun.objects.filter(study__in=studies))[:MOST_FAILED]
     ]
 
 

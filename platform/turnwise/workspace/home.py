@@ -14,11 +14,14 @@ from turnwise.crowd.models import Assignment, Participation, PayEntry
 from turnwise.crowd.places import pilot
 from turnwise.crowd.running.spending import Spend, spend_of, totals_by_currency
 from turnwise.dialogues.models import Fault
+from turnwise.groups.queries import joined_groups_of
 from turnwise.live.caching import cache_key, cached
 from turnwise.monitoring.funnel import AT_IT
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study
 from turnwise.studies.queries import counts_of, incomplete_progress, readable_real_studies_of, real_studies_of
+from turnwise.studies.sharing.permissions import Permission
+from turnwise.studies.sharing.transfers import offers_to
 from turnwise.studies.tasks import task_of
 from turnwise.workspace.alerts import Running, alerts_for
 
@@ -40,19 +43,23 @@ def home_context(user: User | AnonymousUser, *, now: datetime | None = None) -> 
     at_it = _running(taking, counts, now or timezone.now())
     mine = [*taking, *drafts]
     return {
-        "is_new": not drafts and not at_it and not real_studies_of(user).exists(),
+        "is_new": not drafts and not at_it and not readable_real_studies_of(user).exists(),
         "drafts": drafts,
         "running": at_it,
         "needs": alerts_for(user, at_it),
         "costs": costs(user, counts),
         "results": found,
+        "groups": joined_groups_of(user),
+        "offers": offers_to(user),
         "to_rehearse": next((each for each in mine if task_of(each).has_rehearsals), None),
     }
 
 
-def _active_studies(user: User | AnonymousUser) -> QuerySet[Study]:
+def _active_studies(
+    user: User | AnonymousUser, permission: Permission = Permission.CHANGE
+) -> QuerySet[Study]:
     """The studies that are not archived, the newest first."""
-    return real_studies_of(user).filter(archived_at=None)
+    return real_studies_of(user, permission).filter(archived_at=None)
 
 
 def _current(user: User | AnonymousUser) -> tuple[list[Study], list[Study]]:
@@ -129,7 +136,7 @@ _READ = "pk", "title", "code", "task", "state", "pay_amount", "pay_currency", "p
 
 
 def _costs(user: User | AnonymousUser, known: Mapping[int, tuple[int, int]]) -> Costs:
-    begun = list(_active_studies(user).exclude(state=Study.State.DRAFT).only(*_READ))
+    begun = list(_active_studies(user, Permission.PAY).exclude(state=Study.State.DRAFT).only(*_READ))
     counts = {**known, **counts_of([each for each in begun if each.state in TAKING and each.pk not in known])}
     found = spend_of(begun, counts)
     telling = [

@@ -12,6 +12,7 @@ import { listenToKeys } from "../kit/keyboard.js";
 import { lastingStorage, Outbox } from "../kit/outbox.js";
 import { showConnection, showProgress, showSaved, whyLocked, writing } from "../kit/status.js";
 import { partsOf, subjectOf } from "../kit/subjects.js";
+import { partsOfPlace, placeOf } from "./places.js";
 import { Rounds } from "./rounds.js";
 
 /**
@@ -20,7 +21,7 @@ import { Rounds } from "./rounds.js";
  * @typedef {{socket: string, name: string, asks: Record<string, Question[]>, max_chars: number}} Settings
  */
 
-/** After the first failure of a reply. */
+/** Wait before a reply that failed for the first time is asked for again. */
 const RETRY_MS = 2000;
 
 class Arena {
@@ -28,10 +29,10 @@ class Arena {
   constructor(settings) {
     const storage = lastingStorage();
     this.asks = settings.asks;
-    // The subject of an answer is the battle, and the number of the ask.
+    // The subject of an answer is the place in the battle, and the number of the ask.
     this.outbox = new Outbox(storage, settings.name, (subject, answers) => {
       const { position, ask } = partsOf(subject);
-      return { type: "vote", battle: position, ask, answers };
+      return { type: "vote", ...partsOfPlace(position), ask, answers };
     });
     /** The newest state. @type {Frame | null} */
     this.state = null;
@@ -41,7 +42,6 @@ class Arena {
     this.mayTakeFocus = false;
     this.isFinishing = false;
     this.isRetrying = false;
-    this.hasRetried = false;
     this.dock = byId("dock");
     this.rounds = new Rounds(byId("turns"));
     this.finish = new Finish({ onFinish: () => this.end(), onRefused: () => this.refuse() });
@@ -78,6 +78,7 @@ class Arena {
   /** @param {import("../kit/outbox.js").Store} storage */
   listen(storage) {
     byId("vote").addEventListener("click", () => this.vote());
+    byId("anew").addEventListener("click", () => this.beginAnew());
     byId("retry").addEventListener("click", () => this.retry());
     byId("give-up").addEventListener("click", () => this.connection.send({ type: "give_up", battle: this.battle }));
     listenToKeys({
@@ -96,6 +97,7 @@ class Arena {
 
   /** @param {Frame} frame */
   onFrame(frame) {
+    if (frame.type === "bot_text" && frame.battle === this.battle) this.rounds.grow(/** @type {any} */ (frame));
     if (frame.type === "state") this.onState(frame);
     else if (frame.type === "refused") this.onRefused(frame);
     this.render();
@@ -104,29 +106,30 @@ class Arena {
   /** @param {Frame} state */
   onState(state) {
     const isNew = state.battle !== this.battle;
+    if (state.exchange !== this.state?.exchange) this.isVoting = false;
     const isFirst = this.state === null;
+    state.annotations?.forEach((/** @type {any} */ each) => (each.position = placeOf(each.battle, each.exchange)));
     this.outbox.settle(state);
     if (isNew) this.dropOthers(state.battle);
-    if (isNew) this.isVoting = this.hasRetried = false;
+    if (isNew) this.isVoting = false;
     this.state = state;
     this.isFinishing = this.isRetrying = false;
     if (state.finished) return this.leave(state.finished);
     this.outbox.frames().forEach((pending) => this.connection.send(this.addressed(pending)));
     this.showRounds(isFirst, isNew);
-    if (state.fault && !this.hasRetried) setTimeout(() => this.state?.fault && !this.hasRetried && this.retry(), RETRY_MS);
+    if (state.fault?.failures === 1) setTimeout(() => this.state?.fault?.failures === 1 && this.retry(), RETRY_MS);
   }
 
   /** Forget answers about battles that are over. @param {number | null} battle */
   dropOthers(battle) {
-    const { labels } = this.outbox.held;
-    Object.keys(labels)
-      .filter((subject) => partsOf(subject).position !== battle)
-      .forEach((subject) => this.outbox.dropLabel(subject));
+    const { labels, begun } = this.outbox.held;
+    const places = [...Object.keys(labels), ...Object.keys(begun)].map((subject) => partsOf(subject).position ?? 0);
+    places.filter((place) => partsOfPlace(place).battle !== battle).forEach((place) => this.outbox.dropAnswersTo(place));
   }
 
   /** @param {Frame} frame */
   onRefused(frame) {
-    this.outbox.settle({ ...frame, position: frame.battle });
+    this.outbox.settle({ ...frame, position: placeOf(frame.battle, frame.exchange) });
     if (frame.key) this.composer.text = this.outbox.draftOf();
     this.refusal = frame.say;
   }
@@ -166,6 +169,12 @@ class Arena {
     this.asking.focus();
   }
 
+  beginAnew() {
+    this.refusal = null;
+    this.connection.send({ type: "anew", battle: this.battle });
+    this.render();
+  }
+
   escape() {
     if (this.cancelVote) this.cancelVote.act();
     else if (this.mayVote) this.vote();
@@ -185,7 +194,6 @@ class Arena {
   }
 
   retry() {
-    this.hasRetried = true;
     this.isRetrying = this.connection.send({ type: "retry", battle: this.battle });
     this.render();
   }
@@ -214,6 +222,20 @@ class Arena {
     return this.state?.battle ?? null;
   }
 
+  /** Place of a vote about the conversation as it is now. */
+  get place() {
+    return placeOf(this.battle, this.state?.exchange ?? 0);
+  }
+
+  /** Subjects about the conversation as it is now that have no answers yet, neither saved nor being sent. */
+  get unjudged() {
+    return this.asking.unjudged(Object.keys(this.asks).map((ask) => subjectOf(this.place, Number(ask))));
+  }
+
+  get mayBeginAnew() {
+    return this.state?.may_begin_anew === true && !this.isSending;
+  }
+
   /** True once all battles are done. */
   get isOver() {
     return this.state !== null && this.battle === null;
@@ -222,6 +244,11 @@ class Arena {
   /** True once the server has something of this worker. */
   get hasSaved() {
     return this.state !== null && (this.state.progress.done > 0 || this.state.turns?.length > 0);
+  }
+
+  /** True in the last battle. */
+  get isLast() {
+    return this.state !== null && this.state.progress.done + 1 >= this.state.progress.size;
   }
 
   get isSending() {
@@ -233,7 +260,7 @@ class Arena {
   }
 
   get mayVote() {
-    return this.state?.may_vote === true && !this.isSending;
+    return this.state?.may_vote === true && !this.isSending && this.unjudged.length > 0;
   }
 
   /** The answers that are stored about a subject. @param {string} subject */
@@ -246,8 +273,7 @@ class Arena {
   /** The subject that is to be judged now: while the worker votes, or once nothing can be written any more. */
   get waiting() {
     if (this.battle === null || !this.mayVote || !(this.isVoting || !this.state?.may_send)) return null;
-    const subjects = Object.keys(this.asks).map((ask) => subjectOf(this.battle, Number(ask)));
-    return this.asking.unjudged(subjects)[0] ?? null;
+    return this.unjudged[0] ?? null;
   }
 
   /** Why the work cannot be finished now; "" if it can. */
@@ -262,19 +288,20 @@ class Arena {
   showRounds(isFirst, isNew) {
     const { state } = this;
     if (!state || state.battle === null) return byId("turns").replaceChildren();
-    const isMore = this.rounds.show(state.battle, state.turns);
+    const change = this.rounds.show(state.battle, state.turns);
+    state.growing?.forEach((/** @type {any} */ growth) => this.rounds.grow(growth));
     const { ends } = this.rounds;
     if (isNew) this.asking.sight.forget();
-    if (isMore && ends.length) this.meet(ends);
+    if (change && ends.length) this.meet(ends);
     if (isNew && !isFirst) scrollTo({ top: 0 });
-    else if (isMore) [...byId("turns").children].at(-1)?.scrollIntoView({ block: "start" });
+    else if (change === "added") [...byId("turns").children].at(-1)?.scrollIntoView({ block: "start" });
     if (isFirst || isNew) this.mayTakeFocus = true;
   }
 
   /** @param {HTMLElement[]} ends */
   meet(ends) {
     const length = ends.map((end) => end.textContent ?? "").join("").length;
-    for (const ask of Object.keys(this.asks)) this.asking.meet(subjectOf(this.battle, Number(ask)), ends, length);
+    for (const ask of Object.keys(this.asks)) this.asking.meet(subjectOf(this.place, Number(ask)), ends, length);
   }
 
   render() {
@@ -287,6 +314,8 @@ class Arena {
     this.asking.render();
     byId("over").hidden = !isOver;
     byId("vote").hidden = isOver || isAsked || !this.mayVote;
+    byId("anew").hidden = isOver || isAsked || !this.mayBeginAnew;
+    setText(byId("anew"), this.isLast ? gettext("End this comparison") : gettext("Begin anew"));
     this.finish.show(obstacle, isOver);
     setText(byId("why-not"), obstacle);
     this.composer.unlock(this.maySend);
@@ -318,7 +347,8 @@ class Arena {
     const isOpen = this.connection?.state === "open";
     setText(byId("sent-mark"), isOpen ? gettext("Sending …") : gettext("Not sent yet"));
     const fault = this.isRetrying ? null : this.state?.fault;
-    byId("thinking").hidden = !(this.state?.thinking || this.isRetrying);
+    const isAwaited = this.state?.thinking && !this.rounds.writing.length; // replies that grow are seen
+    byId("thinking").hidden = !(isAwaited || this.isRetrying);
     byId("fault").hidden = !fault;
     setText(byId("fault-text"), fault?.say ?? "");
     byId("give-up").hidden = !fault?.may_give_up;
@@ -331,7 +361,9 @@ class Arena {
     const { waiting } = this;
     if (waiting) return this.asking.attention.isRead(waiting) ? "" : gettext("Read to the end, then answer.");
     if (this.composer.isTooLong) return gettext("Shorten your message to send it.");
-    if (state.thinking) return gettext("Both chatbots are writing.");
+    if (state.thinking) return this.rounds.writing.length === 1 ? gettext("%(name)s is writing …", { name: this.rounds.writing[0] }) : gettext("Both chatbots are writing.");
+    if (this.mayBeginAnew && this.isLast) return gettext("Your vote is saved. Go on with these two, or end the comparison.");
+    if (this.mayBeginAnew) return gettext("Your vote is saved. Go on with these two, or begin anew with two others.");
     if (this.mayVote) return gettext("Go on talking, or say which of the two is better.");
     return hasKeyboard() ? gettext("Enter sends, Shift + Enter starts a new line.") : "";
   }

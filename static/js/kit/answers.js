@@ -58,8 +58,8 @@ function isScale(choices) {
 /** Letters of scripts with upper and lower case, which keyboards type directly without an input method. */
 const TYPED = /[\p{Lu}\p{Ll}]/u;
 
-/** Keys of the sides of a pair: 0 is neither. @type {Record<string, string>} */
-const SIDES = { first: "1", second: "2", tied: "0" };
+/** Keys of the sides of a pair: 0 is neither, 3 is both bad. @type {Record<string, string>} */
+const SIDES = { first: "1", second: "2", tied: "0", both_bad: "3" };
 
 /**
  * A key for each choice: its digit or first letter where these differ, else its number in the row; "" beyond nine,

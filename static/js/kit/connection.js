@@ -12,6 +12,7 @@ const LONGEST_WAIT_MS = 2000; // reconnects within seconds of a restart
 const SILENCE_MS = 8000; // a frame without an answer for this long means a dead connection
 const PING_MS = 20_000; // a worker who only waits for a reply would never notice a dead connection
 const HANDSHAKE_MS = 20_000;
+const MOVED = 1012; // the server is being replaced, and another one is there
 const REFUSED_FROM = 4400;
 const SENT_WHILE_HELD = ["ping", "here", "typing"];
 
@@ -91,6 +92,7 @@ export class Connection {
     this.watchdog = undefined;
     this.socket = undefined;
     if (code >= REFUSED_FROM) return this.become("refused");
+    if (code === MOVED && this.state === "open") return this.connect();
     this.become("waiting");
     this.timer = setTimeout(() => this.connect(), this.wait * (0.75 + Math.random() / 2));
     this.wait = Math.min(this.wait * 2, LONGEST_WAIT_MS);

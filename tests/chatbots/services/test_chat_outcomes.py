@@ -5,10 +5,11 @@ import json
 import pytest
 
 from chatbots.base import Context
+from chatbots.bots.openai_chat import OpenAIChatBot
 from chatbots.errors import ServiceError
 from chatbots.hosting.resident import Resident
 from chatbots.registry import create_bot
-from chatbots.replies import ReplyOutcome, Usage
+from chatbots.replies import ReplyOutcome, ReplyToken, Usage
 from tests.chatbots.local_service import Sent, in_order, running
 
 HI = Context.from_texts(["How are you?"], seed=5)
@@ -206,6 +207,24 @@ def test_choices_are_ranked_by_their_log_probabilities_where_given():
 
     assert [(each.text, each.score) for each in response.candidates] == [("likely", -0.5), ("unlikely", -2.0)]
     assert response.text == "likely"
+
+
+def test_log_probabilities_are_asked_for_and_read():
+    def logprobs(token, **others):
+        top = [{"token": name, "logprob": value} for name, value in others.items()]
+        return {"logprobs": {"content": [{"token": token, "logprob": -0.5, "top_logprobs": top}]}}
+
+    whole = answered(
+        choice(content="yes", more=logprobs("yes", yes=-0.5, no=-1.0, never=-1e999, odd="x")),
+        log_probabilities=2,
+    )
+    bare = answered(choice(content="yes", more={"logprobs": {"content": [{"logprob": -1.0}]}}))
+    settings = {"base_url": "https://example.org/v1", "model": "m", "log_probabilities": 2}
+    asked = OpenAIChatBot.preview(OpenAIChatBot.Configuration(**settings), HI)
+
+    assert whole.tokens == (ReplyToken("yes", (("yes", -0.5), ("no", -1.0))),)
+    assert bare.tokens == ()
+    assert (asked["logprobs"], asked["top_logprobs"]) == (True, 2)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from chatbots.base import Context
 from chatbots.hosting.resident import Resident
 from chatbots.registry import create_bot
-from chatbots.replies import Failure, ReplyOutcome, Usage
+from chatbots.replies import Failure, ReplyOutcome, ReplyToken, Usage
 from chatbots.services.answering import ServiceAnswering
 from tests.chatbots.local_service import Sent, in_order, running
 
@@ -84,6 +84,16 @@ def test_a_reply_grows_while_it_is_received():
     assert response.first_seconds > 0
     assert response.remarks == ()
     assert service.received[-1].headers["accept"] == "text/event-stream"
+
+
+def test_log_probabilities_come_with_their_parts():
+    def part(text):
+        logprobs = {"content": [{"token": text, "logprob": -0.25}]}
+        return event({"choices": [{"index": 0, "delta": {"content": text}, "logprobs": logprobs}]})
+
+    response, _, _ = outcome_of(sent(part("Hel"), part("lo"), chunk("stop"), DONE))
+
+    assert response.tokens == (ReplyToken("Hel", (("Hel", -0.25),)), ReplyToken("lo", (("lo", -0.25),)))
 
 
 def test_no_part_of_an_open_think_block_is_shown():

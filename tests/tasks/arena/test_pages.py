@@ -18,7 +18,8 @@ from turnwise.studies.models import Study
 from turnwise.studies.queries import counts_of
 from turnwise.studies.services import clone
 from turnwise.studies.tasks import task_of
-from turnwise.tasks.arena import battles, rounds, votes
+from turnwise.tasks.arena import battles, votes
+from turnwise.tasks.arena.sides import read_sides
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,6 +75,31 @@ def test_a_study_is_made_checked_and_previewed(rex: User, sign_in: SignIn) -> No
         assert client.get(f"/studies/{study.pk}/{page}").status_code == 200, page
 
 
+def test_the_list_of_votes_says_how_many_turns_each_is_about(rex: User, sign_in: SignIn) -> None:
+    study = make_arena(rex, each=1, votes_each=True)
+    context = battles.find_context(study.code, come(study).worker_id)
+    found = battles.current_battle(context)
+    assert found
+    for exchange in (1, 2):
+        for seat in found.seats:
+            for position in (2 * exchange - 2, 2 * exchange - 1):
+                seat_turn(seat.dialogue_id, position, f"Text {position}")
+            turns = {"turns": 2 * exchange, "bot_turns": exchange}
+            Dialogue.objects.filter(pk=seat.dialogue_id).update(**turns)
+        votes.vote(context, 1, exchange, 0, {"better": "first"}, NO_TIMING)
+    battles.finish(context)  # the last message ended the comparison
+    client = sign_in(rex)
+    listed = client.get(f"/studies/{study.pk}/items/").content.decode()
+    assert [listed.count(f"First {turns} turns") for turns in (2, 4)] == [1, 1]
+    early = study.items.get(pair__turns=2)
+    page = client.get(f"/studies/{study.pk}/items/{early.key}/").content.decode()
+    assert "the first 2 turns of each" in page
+    assert "Text 1" in page
+    assert "Text 2" not in page
+    sent = b"".join(client.get(f"/studies/{study.pk}/turns.csv")).decode()  # type: ignore[arg-type]
+    assert [row["turn"] for row in csv.DictReader(io.StringIO(sent))] == ["2", "4"]
+
+
 def vote_left(study: Study) -> None:
     """A new worker talks once in each battle, and always prefers the left side."""
     context = battles.find_context(study.code, come(study).worker_id)
@@ -84,8 +110,8 @@ def vote_left(study: Study) -> None:
         for position, text in enumerate(("Hi", "Hello")):
             for seat in found.seats:
                 seat_turn(seat.dialogue_id, position, text)
-        assert rounds.is_complete(rounds.read_sides(found))
-        votes.vote(context, number, 0, {"better": "first"}, NO_TIMING)
+        assert read_sides(context, found).is_complete
+        votes.vote(context, number, 1, 0, {"better": "first"}, NO_TIMING)
     battles.finish(context)
 
 

@@ -18,6 +18,7 @@ from tests.asking import judging_with_two_sets
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, enter
 from tests.desks import begin, held, item_of
 from tests.planted import computed
+from tests.rewriting import rewriting
 from turnwise.accounts.models import User
 from turnwise.contexts.models import Context
 from turnwise.crowd.places.ending import exclude
@@ -222,7 +223,8 @@ def test_the_report_and_its_breakdown_lead_there(judged: Study, rex: User, sign_
 def test_a_context_is_saved_as_files(judged: Study, rex: User, sign_in: SignIn) -> None:
     item = judged.items.get(response__run__system="Alpha", response__context__key="c2")
     assert item.response
-    type(item.response).objects.filter(pk=item.response.pk).update(text="=1+1 & ask Bob Jones")
+    with rewriting():
+        type(item.response).objects.filter(pk=item.response.pk).update(text="=1+1 & ask Bob Jones")
     redact(judged, [(Kind.NAME, "Bob Jones")], by=rex)
     browser, context = sign_in(rex), item.response.context_id
     address = f"/studies/{judged.pk}/report/contexts/{context}"

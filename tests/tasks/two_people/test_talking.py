@@ -10,6 +10,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from tests.conftest import MakeMeeting, OpenTab, Tab
+from tests.rewriting import rewrite
 from tests.tasks.two_people.conftest import come
 from turnwise.crowd.models import Assignment, Outcome, PayEntry
 from turnwise.crowd.places.ending import end
@@ -182,10 +183,10 @@ async def test_a_partner_who_leaves_is_reported_at_once_and_a_silent_one_after_m
     first, second = await open_both(open_tab, dialogue)
     await write(first, "Hello")
     assert not (await standing(first))["may_end"]
-    await Turn.objects.aupdate(created_at=timezone.now() - partner_events.SILENT)
+    await rewrite(Turn.objects, created_at=timezone.now() - partner_events.SILENT)
     assert (await standing(first))["may_end"]
     assert not (await standing(second))["may_end"]  # it is their own turn
-    await Turn.objects.aupdate(created_at=timezone.now())
+    await rewrite(Turn.objects, created_at=timezone.now())
 
     leaving = await Assignment.objects.aget(seat__number=1)
     await sync_to_async(end)(leaving.participation_id, Outcome.WITHDRAWN)

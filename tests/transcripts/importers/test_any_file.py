@@ -1,16 +1,22 @@
 """What holds for every format: no file crashes a reader, and what comes out can be stored."""
 
 import json
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
+from functools import reduce
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fuzzing import ANYTHING, tries
 from tests.transcripts.importers.conftest import Read
 from turnwise.transcripts.importers import FORMATS, Checked, Limits, guessed
 from turnwise.transcripts.importers import formats as source_module
 
+Path = tuple[Any, ...]
 SEEDS = [
     b"Meena Conversation 1\nHuman: Hi!\nMeena: Hello.\n",
     b'{"id": "c1", "turns": [{"speaker": "A", "text": "Hi!"}, {"speaker": "B", "text": "Yes."}]}\n',
@@ -30,15 +36,18 @@ SEEDS = [
     b'{"conversation_id": "c", "model": "m", "conversation": [{"role": "user", "content": "Hi"}, '
     b'{"role": "assistant", "content": "Hello"}]}\n',
     b'{"question_id": "q", "model_a": "m", "model_b": "n", "conversation_a": '
-    b'[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes"}], "conversation_b": []}\n',
+    b'[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes"}], "conversation_b": '
+    b'[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "No"}]}\n',
     b'{"message_tree_id": "t", "prompt": {"message_id": "a", "role": "prompter", "text": "Hi", "replies": '
     b'[{"message_id": "b", "role": "assistant", "text": "Hello", "replies": []}]}}\n',
     b'[{"id": 1, "data": {"dialogue": [{"author": "A", "text": "Hi"}, {"author": "B", "text": "Hello"}]}}]\n',
     b'{"id": "p", "text": ["A: Hi", "B: Hello"]}\n',
+    b'{"version": 2, "status": "success", "eval": {"model": "m"}, "samples": [{"id": 1, '
+    b'"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]}]}\n',
     b'thread,role,message\n1,user,"Hi, you"\n1,bot,Hello\n',
 ]
 
-tolerant = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+tolerant = tries(100)
 
 
 def is_storable(conversation: Checked) -> bool:
@@ -67,6 +76,40 @@ def damaged(draw: st.DrawFn) -> bytes:
             + data[to:]
         )
     return data
+
+
+DOCUMENTS = [json.loads(seed) for seed in SEEDS if seed[:1] in b"[{"]
+
+
+def places(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Paths to all values in a document."""
+    yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in inside:
+        yield from places(inner, (*path, key))
+
+
+@st.composite
+def distorted(draw: st.DrawFn) -> bytes:
+    """A document of some format that is JSON still, but has something else at some of its places."""
+    document = {"": deepcopy(draw(st.sampled_from(DOCUMENTS)))}
+    for _ in range(draw(st.integers(1, 3))):
+        *outer, key = draw(st.sampled_from([path for path in places(document) if path]))
+        holder = reduce(lambda value, step: value[step], outer, document)
+        holder[key] = deepcopy(draw(ANYTHING | st.sampled_from(DOCUMENTS) | st.just(document[""])))
+    try:
+        return json.dumps(document[""]).encode() * draw(st.integers(1, 2))
+    except ValueError:  # a number of thousands of digits
+        return b"[]"
+
+
+@tries(150)
+@given(key=st.sampled_from(sorted(FORMATS)), data=distorted())
+def test_no_document_crashes_a_reader(read: Read, key: str, data: bytes) -> None:
+    conversations, problems = read(key, data)
+
+    assert all(is_storable(each) for each in conversations if isinstance(each, Checked))
+    assert all(what.encode() for _line, what in problems)
 
 
 @tolerant
@@ -98,6 +141,7 @@ def test_every_format_is_told_from_the_others() -> None:
         "oasst",
         "label-studio",
         "potato",
+        "inspect",
         "table",
     ]
 

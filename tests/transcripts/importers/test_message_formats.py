@@ -207,6 +207,31 @@ def test_label_studio_tasks_are_read_before_and_after_annotation(read: Read) -> 
     ]
 
 
+def test_samples_of_an_inspect_log_give_their_messages_attachments_and_scores(read: Read) -> None:
+    reasoned = [{"type": "reasoning", "reasoning": "Look it up."}, {"type": "text", "text": "Yes."}]
+    samples = [
+        {"id": 1, "epoch": 2,
+         "messages": [USER | {"content": "attachment://a1"}, {"role": "assistant", "content": reasoned}],
+         "attachments": {"a1": "Is it open?"}, "scores": {"match": {"value": 1.0}}},
+        {"id": 2, "input": "Hi", "output": {"model": "m-2", "choices": [{"message": REPLY}]}, "messages": []},
+        {"id": 3, "messages": [USER]},
+    ]  # fmt: skip
+    log = {"version": 2, "status": "success", "eval": {"model": "m-1"}, "plan": {}, "samples": samples}
+    content = json.dumps(log, indent=1)
+
+    [first, second], problems = read("inspect", content)
+
+    assert guessed(content) == "inspect"
+    assert (first.id, first.speakers, first.texts) == ("1, epoch 2", ("user", "m-1"), ("Is it open?", "Yes."))
+    assert first.generations[1] == {"reasoning": "Look it up."}
+    assert first.details == {"model": "m-1", "score match": "1.0"}
+    assert (second.id, second.speakers, second.texts[0]) == ("2", ("user", "m-2"), "Hi")
+    line = 1 + content[: content.index('"id": 3')].count("\n") - 1
+    assert [where for where, _ in problems] == [line]
+    assert "here speaks" in problems[0][1]
+    assert "has no samples" in read("inspect", '{"version": 2, "status": "started", "eval": {}}')[1][0][1]
+
+
 def test_potato_instances_come_once_each(read: Read) -> None:
     given = {"id": "1", "text": ["Human: Hi", "Bot: Hello &amp; welcome", "you"]}
     exported = {"id": "2", "displayed_text": "<b>Human:</b> Hi<br/>Bot: Hello", "label_annotations": {}}

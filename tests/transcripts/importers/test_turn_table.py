@@ -1,5 +1,6 @@
 """Tables of turns: separators, columns, workbooks and Parquet, and what is wrong with them."""
 
+import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -11,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from turnwise.contexts import packed_files
+from turnwise.contexts.tables import Row, rows_of
 from turnwise.transcripts.file_guessing import described, format_of
 from turnwise.transcripts.importers import Checked, Limits, Problem, Source, checked, guessed
 from turnwise.transcripts.importers.turn_table import guessed_columns, header_of, sample_of
@@ -95,6 +97,36 @@ def test_usual_names_of_columns_are_guessed() -> None:
     }  # fmt: skip
 
 
+UNNAMED = [["", "conversation", "speaker", ""], ["0", "c1", "user", "Hi"], ["1", "c1", "bot", "Yes"]]
+
+
+@pytest.mark.parametrize(
+    "content", [workbook(UNNAMED), "\n".join(map(",".join, UNNAMED))], ids=["workbook", "csv"]
+)
+def test_columns_without_a_name_are_called_by_their_number_and_can_be_chosen(content: bytes | str) -> None:
+    data = content.encode() if isinstance(content, str) else content
+
+    chosen, problems = read(data, {"conversation": "conversation", "speaker": "speaker", "text": "column 4"})
+
+    assert format_of(BytesIO(data)) == "table"
+    assert header_of(Source(BytesIO(data))) == ["column 1", "conversation", "speaker", "column 4"]
+    assert [each.texts for each in chosen] == [("Hi", "Yes")]
+    assert problems == []
+
+
+def test_a_column_without_a_name_in_a_table_of_prompts_is_kept_under_its_number() -> None:
+    rows = [["prompt", "", "note", None], ["Why?", "A", "", "x"], ["How?", "", "y", ""]]
+
+    lines = packed_files.json_lines_of(BytesIO(workbook(rows))).split("\n")
+
+    assert [json.loads(line) for line in lines if line] == [
+        {"prompt": "Why?", "column 2": "A", "note": "", "column 4": "x"},
+        {"prompt": "How?", "note": "y"},
+    ]
+    [row] = [each for each in rows_of("prompt,,\nWhy?,A,\n", "csv") if isinstance(each, Row)]
+    assert row.fields == {"prompt": "Why?", "column 2": "A", "column 3": ""}
+
+
 @pytest.mark.parametrize(
     ("content", "line", "says"),
     [
@@ -161,12 +193,16 @@ def test_a_damaged_packed_file_is_a_problem_and_no_crash() -> None:
             assert problems or conversations
 
 
-def test_an_archive_that_is_no_workbook_is_refused_with_a_cure() -> None:
+@pytest.mark.parametrize(
+    ("name", "cure"),
+    [("chats.jsonl", "Unpack it"), ("_journal/start.json", "inspect log convert FILE --to json")],
+)
+def test_an_archive_that_is_no_workbook_is_refused_with_a_cure(name: str, cure: str) -> None:
     file = BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("chats.jsonl", "{}")
+        archive.writestr(name, "{}")
 
-    with pytest.raises(packed_files.PackedFileError, match="Unpack it"):
+    with pytest.raises(packed_files.PackedFileError, match=cure):
         format_of(BytesIO(file.getvalue()))
 
 

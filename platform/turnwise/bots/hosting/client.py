@@ -31,6 +31,7 @@ from turnwise.bots.hosting.remote import BotClient, bot_client, decode_response
 from turnwise.bots.hosting.resident_bots import HostedBot
 from turnwise.bots.models import Bot
 from turnwise.live.metrics.recording import record_reply
+from turnwise.live.traces.spans import traced
 
 # Workers do not notice that their message is confirmed this much later.
 AT_ONCE_SECONDS = 0.02
@@ -70,6 +71,7 @@ class Reply:
         return [{"text": each.text, "score": each.score} for each in self.response.candidates]
 
 
+@traced("ask bot")
 async def reply(
     bot_id: int,
     context: Context,
@@ -179,6 +181,7 @@ async def _is_loading(bot_id: int, *, as_known_since: float) -> bool:
     return is_loading_here and all(copy.state is State.LOADING for copy in copies)
 
 
+@traced("ask quick bot")
 async def reply_at_once(bot_id: int, context: Context, *, tenant: Hashable = None) -> Reply | None:
     """Response of a bot in this process that recently answered within `AT_ONCE_SECONDS`.
 

@@ -25,7 +25,7 @@ from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, GrowthEncoder, Item
 from turnwise.bots.hosting.presence import DIRECTORY
 from turnwise.bots.hosting.remote import Outbox, decode_context, encode_response
 from turnwise.bots.hosting.resident_bots import HostedBot
-from turnwise.live.newest import NewestSender
+from turnwise.live.sockets.newest import NewestSender
 
 log = logging.getLogger(__name__)
 PAUSE_AFTER_ERROR_SECONDS = 1.0
@@ -40,6 +40,7 @@ class Hosting:
     def __init__(self) -> None:
         """Host nothing yet."""
         self._channel = ""
+        self._is_withdrawn = False
         self._tasks: list[asyncio.Task[None]] = []
         self._under_way: set[asyncio.Task[None]] = set()
         self._in_threads: set[asyncio.Future[None]] = set()
@@ -67,6 +68,18 @@ class Hosting:
             with suppress(Exception):
                 await self._with_database(lambda: presence.withdraw(self._channel))
         await asyncio.to_thread(resident_bots.close)
+
+    async def withdraw(self) -> None:
+        """Announce these bots no longer; requests are still answered, as others may not know of it yet."""
+        self._is_withdrawn = True
+        await self._with_database(self._update)
+
+    async def finish(self, seconds: float) -> None:
+        """Wait until other processes ask elsewhere and their requests are answered; at most this long."""
+        until = time.monotonic() + seconds
+        await asyncio.sleep(presence.OLD_AFTER_SECONDS + presence.ANNOUNCED_EVERY_SECONDS)
+        while self._answering and time.monotonic() < until:
+            await asyncio.sleep(GLANCE_SECONDS)
 
     async def _run_forever(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Restart a loop whenever it fails, for example when Redis or PostgreSQL restarts."""
@@ -101,7 +114,9 @@ class Hosting:
 
     def _update(self) -> None:
         resident_bots.update_hosted_bots()
-        if self._channel:
+        if self._channel and self._is_withdrawn:
+            presence.withdraw(self._channel)
+        elif self._channel:
             presence.announce(self._channel)
         DIRECTORY.read()
 

@@ -32,7 +32,7 @@ from chatbots.errors import (
     LineLostError,
 )
 from chatbots.pictures import Picture
-from chatbots.replies import Candidate, ReplyOutcome, Response, Usage
+from chatbots.replies import Candidate, ReplyOutcome, ReplyToken, Response, Usage
 from turnwise.bots.hosting.growth import GrowthDecoder, Item, OnPartial, PartialReply
 from turnwise.bots.hosting.presence import Copy
 
@@ -104,7 +104,7 @@ class BotClient:
 
     async def is_connected(self, patience: float) -> bool:
         """True if other processes can be reached, at the latest after `patience` seconds."""
-        return bool(await get_channel_layer().is_connected(patience))  # type: ignore[union-attr]  # turnwise.live.layer's own
+        return bool(await get_channel_layer().is_connected(patience))  # type: ignore[union-attr]  # turnwise.live.sockets.layer's own
 
     def pending_requests(self, copy: Copy) -> int:
         """Number of unanswered requests to the copy's process."""
@@ -286,6 +286,7 @@ def encode_response(response: Response) -> Item:
         "reasoning": response.reasoning,
         "model": response.model,
         "first_seconds": response.first_seconds,
+        "tokens": [[token.text, token.alternatives] for token in response.tokens],
     }
 
 
@@ -300,4 +301,8 @@ def decode_response(item: Item) -> Response:
         reasoning=item["reasoning"],
         model=item["model"],
         first_seconds=item["first_seconds"],
+        tokens=tuple(
+            ReplyToken(text, tuple((other, value) for other, value in likely))
+            for text, likely in item.get("tokens", ())  # hosts of an earlier version send none
+        ),
     )

@@ -27,6 +27,14 @@ def from_to(cell: Mapping[str, Any], digits: int = 1) -> str:
 
 
 @register.filter
+def rank(interval: Mapping[str, int]) -> str:
+    """Interval of a rank, such as 2 or 2 to 4."""
+    if interval["best"] == interval["worst"]:
+        return str(interval["best"])
+    return gettext("%(low)s to %(high)s") % {"low": interval["best"], "high": interval["worst"]}
+
+
+@register.filter
 def seconds(value: float) -> str:
     """Duration in seconds, or in milliseconds below a tenth of a second."""
     return with_unit(figure(value, 2), "s") if value >= 0.1 else with_unit(figure(1000 * value, 0), "ms")

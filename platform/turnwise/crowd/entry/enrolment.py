@@ -10,6 +10,8 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils.crypto import salted_hmac
 
+from turnwise.accounts import erasures
+from turnwise.accounts.models import Erasure
 from turnwise.crowd import refusals
 from turnwise.crowd.entry import gates
 from turnwise.crowd.entry.sessions import Session
@@ -17,6 +19,7 @@ from turnwise.crowd.models import Assignment, Participation, Worker, resume_code
 from turnwise.crowd.panels import Arrival
 from turnwise.crowd.panels.links import invitation_key
 from turnwise.crowd.places import re_entry
+from turnwise.crowd.places.conditions import choose_condition
 from turnwise.crowd.places.reservation import has_begun
 from turnwise.studies.models import ConsentVersion, Study
 
@@ -103,10 +106,12 @@ def consent(
     if newest and known and known.participations.intersection(each.pk for each in every):
         _record_return(newest, arrival)
         return newest
+    condition = newest.condition if newest else {}
     if newest:
         # The ID in the link is no secret: knowing it must not open its owner's work.
         if newest.number > 1 or has_begun(newest.pk):
             raise refusals.started_elsewhere()
+        erasures.begin(Erasure.Reason.RELEASED, study_id=study.pk)
         newest.delete()
     return _create_participation(
         arrival,
@@ -115,6 +120,7 @@ def consent(
         consent=version,
         address=hash_address(address, study),
         resume_code=key.code,
+        condition=condition or choose_condition(study),
     )
 
 
@@ -178,6 +184,7 @@ def create_re_entry(
         address=hash_address(address, study),
         number=newest.number + 1,
         pseudonym=newest.pseudonym,
+        condition=newest.condition,
     )
 
 

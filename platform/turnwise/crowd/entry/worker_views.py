@@ -36,6 +36,7 @@ from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.crowd.worker_task import is_full, work_of
 from turnwise.questions.question_sets import in_language, question_set
 from turnwise.studies.asks import About, By, Moment
+from turnwise.studies.conditions.factors import Condition, texts_in
 from turnwise.studies.models import Ask, Study
 
 WorkerView = Callable[[HttpRequest, Study], HttpResponse]
@@ -141,7 +142,7 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     participation, task = current_participation(request, study), work_of(study)
     if page_of(participation) == "crowd:thanks":  # the back button leads here
         return redirect("crowd:thanks", code=study.code)
-    context = instructions_context(study) | {
+    context = instructions_context(study, participation.condition) | {
         "resume_code": participation.resume_code,
         "own_link": participation.data_link,
         "started": hasattr(participation, "assignment"),
@@ -152,11 +153,12 @@ def instructions(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, task.instructions, context)
 
 
-def instructions_context(study: Study) -> dict[str, Any]:
-    """Context of the instructions that is the same for all workers of the study."""
+def instructions_context(study: Study, condition: Condition) -> dict[str, Any]:
+    """Context of the instructions that is the same for all workers of the study in this condition."""
     language = language_of_questions(study)
     return {
         "study": study,
+        "further_texts": texts_in(study.factors, condition),
         "asks": _number_headings(_merge_asks([_describe_ask(ask, language) for ask in study.work_asks])),
         "practice": practice.number_of_examples(study),
         "asked_before": _has_questionnaire(study, Moment.BEFORE_WORK),

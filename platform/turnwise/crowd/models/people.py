@@ -133,6 +133,13 @@ class Participation(models.Model):
         help_text=_("When panel id, submission and address were erased."),
     )
 
+    condition = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text=_("By name of the study's factors, the level that they were assigned to."),
+    )
+
     pilot = models.BooleanField(
         default=False, editable=False, help_text=_("They are one of the first people, who try the study out.")
     )

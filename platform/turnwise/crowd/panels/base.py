@@ -48,7 +48,7 @@ class ReturnPath:
         address: address of the button; empty if there is no button.
         fields: form fields to send; None if the button is a link.
         code: completion code for the panel, to copy if there is no button or the button fails.
-        do: instruction for the worker if there is neither button nor code.
+        do: instruction for the worker if there is no button.
     """
 
     panel: str = ""

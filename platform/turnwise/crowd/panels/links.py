@@ -87,4 +87,6 @@ class Invited(Panel):
 
     @override
     def return_path(self, arrival: Arrival, setup: StudyPanel, outcome: Outcome, own_code: str) -> ReturnPath:
-        return ReturnPath(code=own_code)
+        # No page sent them here that could take the code.
+        do = _("Keep this code, in case the researchers ask for it.") if own_code else ""
+        return ReturnPath(code=own_code, do=do)

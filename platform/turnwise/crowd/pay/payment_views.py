@@ -36,6 +36,7 @@ from turnwise.live.http_responses import attachment
 from turnwise.live.list_pages import back_to_list, query_choice, sought_text, ticked_keys
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
+from turnwise.studies.sharing.permissions import Permission
 
 _STATEMENT = f"""
 SELECT who.panel, who.panel_id, who.submission, who.pseudonym, claim.due, coalesce(claim.earned, 0.00),
@@ -82,7 +83,7 @@ COLUMNS = ("panel", "panel_id", "submission", "worker", "amount", "currency", "e
 @require_GET
 @login_required
 def payments(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(studies_of(request.user, Permission.PAY), pk=pk)
     due, rates = ledger.amount_due(study), ledger.rates(study)
     sought = sought_text(request.GET)
     state = query_choice(request.GET, "state", account_list.STATES)
@@ -118,7 +119,7 @@ def payments(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def pay_chosen(request: HttpRequest, pk: int) -> HttpResponse:
     """Carry out an action on the ticked accounts."""
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(studies_of(request.user, Permission.PAY), pk=pk)
     assert request.user.is_authenticated
     try:
         typed = request.POST.get("amount", "").replace(",", ".")
@@ -149,7 +150,7 @@ def _back_to_ledger(request: HttpRequest, study: Study) -> HttpResponse:
 @login_required
 def payment_file(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     """Download the payments due, of one panel or of all."""
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(studies_of(request.user, Permission.PAY), pk=pk)
     panel = request.GET.get("panel")
     name = f"turnwise-{study.code}-payments.csv"
     return attachment(request, _lines(study, panel), "text/csv; charset=utf-8", name)
@@ -169,7 +170,7 @@ def _cells(each: PaymentRow, currency: str) -> tuple[str, ...]:
 @require_POST
 @login_required
 def pay(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(studies_of(request.user, Permission.PAY), pk=pk)
     assert request.user.is_authenticated
     try:
         people = ledger.pay(study, total=parse_amount(request.POST.get("total", "")), by=request.user)
@@ -188,7 +189,7 @@ def pay(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def change(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
     """Add a bonus to a participation, or reverse its claim."""
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+    study = get_object_or_404(studies_of(request.user, Permission.PAY), pk=pk)
     changed = get_object_or_404(study.participations.select_related("worker"), pk=participation)
     assert request.user.is_authenticated
     note = request.POST.get("note", "")
@@ -230,8 +231,8 @@ TRANSITIONS = {
 _API_ERRORS = (NoTokenError, RefusedByPanelError, OutcomeUnknownError)
 
 
-def _prolific_panel(request: HttpRequest, pk: int) -> StudyPanel:
-    study = get_object_or_404(studies_of(request.user), pk=pk)
+def _prolific_panel(request: HttpRequest, pk: int, permission: Permission = Permission.CHANGE) -> StudyPanel:
+    study = get_object_or_404(studies_of(request.user, permission), pk=pk)
     setup = study.panels.select_related("study__owner").filter(panel="prolific").exclude(token="").first()
     if setup is None:
         raise Http404("No token for Prolific is set in this study.")
@@ -304,7 +305,7 @@ def _places(text: str) -> int:
 @login_required
 def bonuses(request: HttpRequest, pk: int) -> HttpResponse:
     """Request bonuses at Prolific for amounts that approval does not pay."""
-    study, name = _prolific_panel(request, pk).study, request.user.get_username()
+    study, name = _prolific_panel(request, pk, Permission.PAY).study, request.user.get_username()
     people, total = panel_acts.pay_bonuses(study, by=name)
     says = ngettext(
         "%(n)d person gets %(total)s in total through Prolific.",
@@ -319,7 +320,7 @@ def bonuses(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def settle(request: HttpRequest, pk: int, act: int) -> HttpResponse:
     """Record whether a request was carried out at Prolific; if not, it is sent again."""
-    setup = _prolific_panel(request, pk)
+    setup = _prolific_panel(request, pk, Permission.PAY)
     sent: PanelAct = get_object_or_404(setup.study.panel_acts, pk=act)
     try:
         panel_acts.settle(sent, was_done=request.POST.get("was_done") == "yes")

@@ -9,11 +9,14 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from turnwise.accounts import erasures
+from turnwise.accounts.models import Erasure
 from turnwise.bots.models import OPERATED, Bot
 from turnwise.crowd import refusals
 from turnwise.crowd.models import PAID, Assignment, Participation
 from turnwise.crowd.pay import ledger
 from turnwise.crowd.places import pilot, re_entry, reservation
+from turnwise.crowd.places.conditions import count_places
 from turnwise.crowd.places.reservation import (
     HOLD,
     LOADING,
@@ -25,7 +28,8 @@ from turnwise.crowd.places.reservation import (
     occupied_places,
 )
 from turnwise.crowd.refusals import EntryRefusedError
-from turnwise.live.batches import BatchedStep
+from turnwise.live.sockets.batches import BatchedStep
+from turnwise.studies.conditions.factors import Condition
 from turnwise.studies.models import Study, StudyBot
 
 
@@ -80,7 +84,7 @@ def _begin(
 def _furthest_from_target(participation: Participation, now: datetime) -> StudyBot:
     # After the study, which a pilot locks: saving a study locks in this order, too.
     bots = _lock_bots(participation.study_id)
-    return _least_filled(re_entry.bots_not_met(participation, bots), now)
+    return _least_filled(re_entry.bots_for(participation, bots), now, participation.condition)
 
 
 def _join_pilot(participation: Participation, now: datetime) -> None:
@@ -150,7 +154,8 @@ def _lock_bots(study_id: int) -> list[StudyBot]:
     )
 
 
-def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
+def _least_filled(bots: Collection[StudyBot], now: datetime, condition: Condition | None = None) -> StudyBot:
+    """The bot furthest from its target, within the participant's condition if the study has factors."""
     if not bots:  # all are switched off
         raise refusals.no_bot()
     occupied = occupied_places(bots, now)
@@ -166,7 +171,8 @@ def _least_filled(bots: Collection[StudyBot], now: datetime) -> StudyBot:
     # To distribute evenly, workers who only pressed Start count here too, from any address.
     waiting = counted_assignments(free).filter(UNTOUCHED, held_until__gt=now)
     live = count_begun(free, now) + Counter(waiting.values_list("study_bot", flat=True))
-    return min(free, key=lambda bot: (live[bot.pk] / bot.target, bot.pk))
+    within = count_places(free, condition, now) if condition else live
+    return min(free, key=lambda bot: (within[bot.pk] / bot.target, live[bot.pk] / bot.target, bot.pk))
 
 
 def _lock_operated(unfilled: Collection[StudyBot]) -> None:
@@ -247,6 +253,7 @@ def _renew_hold(assignment: Assignment, *, begins: bool, now: datetime) -> Place
         keep_place(assignment.pk, now=now)
         return PlaceState.BEGUN
     if begins or not _is_place_free(assignment, participation.study, now):
+        erasures.begin(Erasure.Reason.RELEASED, study_id=participation.study_id)
         assignment.delete()
         participation.pilot = False
         participation.save(update_fields=["pilot"])

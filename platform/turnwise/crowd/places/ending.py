@@ -7,7 +7,8 @@ from typing import Literal
 from django.db import connection, transaction
 from django.utils import timezone
 
-from turnwise.accounts.models import User
+from turnwise.accounts import erasures
+from turnwise.accounts.models import Erasure, User
 from turnwise.crowd.models import Assignment, Outcome, Participation, Worker
 from turnwise.crowd.pay import ledger
 from turnwise.crowd.places.assignment import lock_participation
@@ -111,6 +112,7 @@ def delete_workers(worker_ids: Iterable[int]) -> None:
     workers = Worker.objects.filter(pk__in=list(worker_ids))
     studies = Participation.objects.filter(worker__in=workers).values_list("study_id", flat=True)
     touched = sorted(set(studies))
+    erasures.begin(Erasure.Reason.WORKERS)
     workers.delete()
     for study_id in touched:
         results_changed(study_id)

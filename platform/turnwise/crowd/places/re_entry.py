@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from turnwise.crowd import refusals
 from turnwise.crowd.models import PAID, Assignment, Participation
+from turnwise.crowd.places.conditions import bots_in
 from turnwise.studies.models import ReEntry, Study, StudyBot
 from turnwise.studies.queries import active_bots_of
 
@@ -35,17 +36,18 @@ def refuse_re_entry(newest: Participation) -> None:
     if newest.excluded_at or (study.re_entry == ReEntry.UP_TO and newest.number >= study.re_entry_most):
         raise refusals.took_part_often()
     if study.re_entry == ReEntry.PER_BOT:
-        bots_not_met(newest, [each for each in active_bots_of(study) if not each.bot.is_outside])
+        bots_for(newest, [each for each in active_bots_of(study) if not each.bot.is_outside])
 
 
-def bots_not_met(participation: Participation, bots: Collection[StudyBot]) -> list[StudyBot]:
-    """Bots with which the worker may talk: if the rule is one conversation per bot, those not met so far.
+def bots_for(participation: Participation, bots: Collection[StudyBot]) -> list[StudyBot]:
+    """Bots of the worker's condition; if the rule is one conversation per bot, those not met so far.
 
     Raises:
         EntryRefusedError: the worker has talked with all of them.
     """
+    bots = bots_in(participation, bots)
     if participation.study.re_entry != ReEntry.PER_BOT:
-        return list(bots)
+        return bots
     earlier = Assignment.objects.filter(
         study=participation.study_id, participation__worker=participation.worker_id
     )

@@ -16,6 +16,7 @@ from turnwise.crowd.pay import ledger, panel_acts
 from turnwise.crowd.places import ending
 from turnwise.live.list_pages import MOST_TICKED
 from turnwise.studies.models import Study
+from turnwise.studies.sharing.permissions import Permission, may
 
 ENDS = (Outcome.WITHDRAWN, Outcome.TIMED_OUT, Outcome.SCREENED_OUT)
 """Outcomes with which staff may end a participation, such as a task returned or timed out at the panel."""
@@ -61,6 +62,8 @@ def include(participants: Participants, request: Request) -> str:
 
 def give_bonus(participants: Participants, request: Request) -> str:
     """Give each participant the same bonus. All get it, or none."""
+    if not may(request.by, Permission.PAY, participants[0].study):
+        raise ValidationError(_("You may not handle the payments of this study. Its owner can allow it."))
     if request.amount is None:
         raise ValidationError(_("Type the bonus for each of them as an amount, such as 0.50."))
     ledger.add_bonuses([each.pk for each in participants], request.amount, note=request.note, by=request.by)

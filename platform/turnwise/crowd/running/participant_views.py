@@ -26,8 +26,10 @@ from turnwise.crowd.running import bulk_actions
 from turnwise.crowd.running.bulk_actions import ENDS, exclusion_message
 from turnwise.live.http_responses import attachment
 from turnwise.live.list_pages import back_to_list, query_choice, sought_text, ticked_keys
+from turnwise.studies.conditions.factors import chosen_level, column_of, level_choices
 from turnwise.studies.models import ReEntry, Study
 from turnwise.studies.queries import studies_of
+from turnwise.studies.sharing.permissions import Permission, may
 
 PER_PAGE = 50
 SIGNED, EXCLUDED = ~Q(signs=""), Q(excluded_at__isnull=False)
@@ -38,7 +40,7 @@ COLUMNS = (
     "worker", "panel", "panel_id", "submission", "consented_at", "began_at", "ended_at", "outcome",
     "completion_code", "pilot", "signs", "number",
 )  # fmt: skip
-"""Columns of the CSV file; the last one only if the study allows re-entry."""
+"""Columns of the CSV file; the last one only if the study allows re-entry. Those of conditions follow."""
 
 STATES = {
     "working": (gettext_lazy("At work"), Q(assignment__outcome="")),
@@ -73,7 +75,11 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
     sought = sought_text(request.GET)
     state = query_choice(request.GET, "state", STATES)
     sort = query_choice(request.GET, "sort", SORTS, "newest")
+    levels = level_choices(study.factors)
+    condition = query_choice(request.GET, "condition", levels)
     matching = participations_of(study, sought)
+    if condition:
+        matching = matching.filter(condition__contains=chosen_level(condition))
     proposed, excluded = matching.filter(PROPOSED), matching.filter(EXCLUDED)
     counts = matching.aggregate(
         all=Count("pk"),
@@ -91,6 +97,8 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
         "sought": sought,
         "state": state,
         "sort": sort,
+        "levels": levels.items(),
+        "condition": condition,
         "states": [(key, title, counts[key]) for key, (title, _condition) in STATES.items()],
         "sorts": [(key, title) for key, (title, _order) in SORTS.items()],
         "all_counted": counts["all"],
@@ -100,7 +108,7 @@ def participants(request: HttpRequest, pk: int) -> HttpResponse:
         "recurs": study.re_entry != ReEntry.ONCE,
         "ends": [(end.value, OUTCOMES[end]) for end in ENDS],
         "actions": [(key, action.title) for key, action in bulk_actions.ACTIONS.items()],
-        "pays": bool(study.pay_amount),
+        "pays": bool(study.pay_amount) and may(request.user, Permission.PAY, study),
         "query": request.GET.urlencode(),
         "proposed": proposed[:MOST_LISTED] if counts["proposed"] else (),
         "proposals": counts["proposed"],
@@ -127,7 +135,9 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
         )
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-    return back_to_list(request, "crowd:participants", study.pk, ("find", "state", "sort", "page"))
+    return back_to_list(
+        request, "crowd:participants", study.pk, ("find", "state", "sort", "condition", "page")
+    )
 
 
 def _amount(text: str) -> Decimal | None:
@@ -192,9 +202,11 @@ def end(request: HttpRequest, pk: int, participation: int) -> HttpResponse:
 
 def _lines(study: Study) -> Generator[str]:
     columns = len(COLUMNS) if study.re_entry != ReEntry.ONCE else len(COLUMNS) - 1
-    yield csv_text([COLUMNS[:columns]])
+    factors = [factor["name"] for factor in study.factors]
+    yield csv_text([[*COLUMNS[:columns], *map(column_of, factors)]])
     for each in participations_of(study).iterator(ROWS_AT_ONCE):
-        yield csv_text([_row(each)[:columns]])
+        levels = [each.condition.get(factor, "") for factor in factors]
+        yield csv_text([[*_row(each)[:columns], *levels]])
 
 
 def _row(each: Participation) -> tuple[str, ...]:

@@ -24,6 +24,12 @@ class Battle(models.Model):
     number = models.PositiveSmallIntegerField(help_text=_("Of the worker's battles, from 1."))
     left = models.OneToOneField(Dialogue, on_delete=models.CASCADE, related_name="battle_on_the_left")
     right = models.OneToOneField(Dialogue, on_delete=models.CASCADE, related_name="battle_on_the_right")
+    asked_by = models.UUIDField(
+        null=True, blank=True, editable=False, help_text=_("Lease: what asks the bots for their due replies.")
+    )
+    asked_until = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text=_("When the lease expires unless it is renewed.")
+    )
 
     class Meta:
         constraints = (

@@ -32,6 +32,15 @@ UPDATE judging_slot AS s SET number = behind.number
            AND o.number <= %(raters)s + 1 AND o.batch_id IN ({_PILOT_BATCHES})) AS behind
  WHERE s.id = behind.id
 """
+# All items, unless some were drawn for people: then anchors, and those that the newest draw of their ask has
+# as drawn.
+_IS_FOR_PEOPLE = """
+(i.anchor_id IS NOT NULL
+ OR NOT EXISTS (SELECT FROM judging_itemdraw AS d WHERE d.ask_id = i.ask_id)
+ OR EXISTS (SELECT FROM judging_drawnitem AS w JOIN judging_itemdraw AS d ON d.id = w.draw_id
+             WHERE w.item_id = i.id AND w.is_drawn AND d.ask_id = i.ask_id
+               AND d.number = (SELECT max(number) FROM judging_itemdraw WHERE ask_id = i.ask_id)))
+"""
 # An item has one slot for each wanted rater, or more if more have begun already. Every other slot of a pair
 # shows the second side first; the item's random key decides which.
 _FILL = f"""
@@ -47,7 +56,7 @@ SELECT i.id, missing.n, i.study_id, i.key, i.language,
                                         AND (s.label_id IS NULL OR s.batch_id IS NULL
                                              OR s.batch_id NOT IN ({_PILOT_BATCHES}))), 0)
        ) AS missing
- WHERE i.study_id = %(study)s AND i.right_answers IS NULL AND i.removed_at IS NULL
+ WHERE i.study_id = %(study)s AND i.right_answers IS NULL AND i.removed_at IS NULL AND {_IS_FOR_PEOPLE}
 """
 _SHRINK = f"""
 DELETE FROM judging_slot

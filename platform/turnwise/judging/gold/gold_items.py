@@ -105,6 +105,10 @@ def _problem_of(key: UUID, item: Item | None, gold: Gold) -> str:
         return _(
             "Item %(key)s was taken out of the queue. Put its system back first, or choose another as gold."
         ) % {"key": key}
+    if item.anchor_id:
+        return _(
+            "Item %(key)s is an anchor with known values, so it has no right answers. Choose another as gold."
+        ) % {"key": key}
     if not any(gold.right.values()):
         return _("Item %(key)s has no right answer, so nobody could judge it correctly. Say which it is.") % {
             "key": key

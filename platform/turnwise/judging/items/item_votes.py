@@ -26,6 +26,7 @@ class ItemVotes:
         before: the last turn before it; "" if there is none.
         text: the judged text; "" for whole conversations and for contexts.
         other: the second response of a pair; else "".
+        turns: number of turns of each conversation of a pair that are judged; None: all.
         votes: by answer, the most frequent first.
         raters: number of raters who answered.
         disagreement: percentage of raters who did not give the most frequent answer.
@@ -37,6 +38,7 @@ class ItemVotes:
     before: str
     text: str
     other: str
+    turns: int | None
     votes: list[Vote]
     raters: int
     disagreement: int
@@ -59,6 +61,7 @@ STATES = {
     "unjudged": (_("No votes"), "tally.item_id IS NULL"),
     "removed": (_("Taken out of the queue"), "i.removed_at IS NOT NULL"),
     "gold": (_("Gold"), "true"),
+    "anchor": (_("Anchors"), "true"),
 }
 """Filters of the list by key: title and SQL condition."""
 
@@ -90,7 +93,7 @@ WITH votes AS (
       FROM votes GROUP BY item_id
 )
 SELECT i.key, i.system, i.before, coalesce(i.text, i.first_text, ''), coalesce(i.second_text, ''),
-       i.first_system, i.second_system, i.removed_at IS NOT NULL,
+       i.first_system, i.second_system, i.judged_turns, i.removed_at IS NOT NULL,
        coalesce(tally.votes, '{{}}'), coalesce(tally.raters, 0),
        round(100 * coalesce(tally.disagreement, 0))::integer, count(*) OVER ()
   FROM ({items}) AS i LEFT JOIN tally ON tally.item_id = i.id
@@ -117,16 +120,20 @@ def items_with_votes(ask: Ask, by: Filter, *, limit: int, offset: int) -> tuple[
         rows = cursor.fetchall()
     captions = captions_of(question)
     found = []
-    for key, system, before, *texts, one, other, removed, votes, raters, disagreement, _total in rows:
+    for key, system, before, *texts, one, other, turns, removed, votes, raters, disagreement, _total in rows:
         text, second = texts if one is None or one < other else texts[::-1]  # in the order of their names
         named = captions | ({FIRST: one, SECOND: other} if question.is_sided else {})
         given = _votes(json.loads(votes), named)
-        found.append(ItemVotes(key, system, before, text, second, given, raters, disagreement, removed))
+        found.append(
+            ItemVotes(key, system, before, text, second, turns, given, raters, disagreement, removed)
+        )
     return found, rows[0][-1] if rows else 0
 
 
 def _candidates(state: str) -> str:
-    """SQL of the items that a state selects from. Gold is listed only by the state of that name."""
+    """SQL of the items that a state selects from. Gold and anchors are listed only by the states so named."""
+    if state == "anchor":
+        return f"{all_items_of('%(study)s')} AND i.ask_id = %(ask)s AND i.anchor_id IS NOT NULL"
     if state not in ("gold", "removed"):
         return items_of("%(study)s", ask="%(ask)s")
     gold = "IS NOT NULL" if state == "gold" else "IS NULL"

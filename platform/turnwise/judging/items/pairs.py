@@ -77,7 +77,8 @@ SELECT %(study)s, ask.id, p.id, judging_key(ask.number), c.language
 INSERT INTO judging_item (study_id, ask_id, pair_id, key, language)
 SELECT %(study)s, ask.id, p.id, judging_key(ask.number), %(language)s
   FROM unnest(%(first)s::bigint[], %(second)s::bigint[]) AS wanted (one, other)
-  JOIN labels_pair AS p ON p.first_dialogue_id = wanted.one AND p.second_dialogue_id = wanted.other
+  JOIN labels_pair AS p
+    ON p.first_dialogue_id = wanted.one AND p.second_dialogue_id = wanted.other AND p.turns IS NULL
   JOIN studies_ask AS ask ON ask.id = ANY(%(asks)s)
  ORDER BY ask.number, p.id
     ON CONFLICT DO NOTHING

@@ -21,7 +21,7 @@ from turnwise.studies.services import results_changed
 
 _MARK_REMOVED = f"""
 UPDATE judging_item SET removed_at = {{removed_at}}
- WHERE right_answers IS NULL AND removed_at IS {{unless}}
+ WHERE right_answers IS NULL AND anchor_id IS NULL AND removed_at IS {{unless}}
    AND id IN (SELECT i.id FROM ({EVERY_ITEM.replace("%s", "%(study)s")}) AS i WHERE i.system = %(system)s)
 """
 _TAKE_OUT = _MARK_REMOVED.format(removed_at="clock_timestamp()", unless="NULL")
@@ -40,7 +40,8 @@ DELETE FROM judging_slot
 
 _MARK_CHOSEN = """
 UPDATE judging_item SET removed_at = {removed_at}
- WHERE study_id = %(study)s AND key = ANY (%(keys)s) AND right_answers IS NULL AND removed_at IS {unless}
+ WHERE study_id = %(study)s AND key = ANY (%(keys)s) AND right_answers IS NULL AND anchor_id IS NULL
+   AND removed_at IS {unless}
 """
 
 

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from turnwise.judging.batteries import battery_rules
 from turnwise.judging.batteries.batch_allocation import execute, fill_slots
@@ -21,12 +22,22 @@ from turnwise.judging.items.item_selection import (
     select_responses,
     select_turns,
 )
-from turnwise.judging.models import Battery, JudgingPlan
+from turnwise.judging.models import Battery, ItemDraw, JudgingPlan
 from turnwise.judging.queue.services import plan_of
 from turnwise.responses.models import Response, ResponseRun
 from turnwise.responses.queries import counted_responses
 from turnwise.studies.models import Study
 from turnwise.studies.services import OPENED, results_changed
+
+_DRAWN = _(
+    "Items of this queue were drawn for people with known probabilities, which new items and batteries would "
+    "not have. Undo the draw under Machine judges, or make a copy of the study."
+)
+
+_WITH_ANCHORS = _(
+    "Anchors are mixed into this queue, and a battery has a fixed composition without them. Take the anchors "
+    "out first."
+)
 
 
 class Added(NamedTuple):
@@ -52,7 +63,7 @@ SELECT %(study)s, ask.id, turn_id, response_id, dialogue_id, pair_id, context_id
                  CROSS JOIN LATERAL coalesce(r.context_id, t.dialogue_id, i.dialogue_id,
                                              p.first_dialogue_id, i.context_id) AS cluster
                  WHERE i.study_id = %(source)s AND i.language = %(language)s
-                   AND i.removed_at IS NULL) AS numbered) AS drawn
+                   AND i.removed_at IS NULL AND i.anchor_id IS NULL) AS numbered) AS drawn
   JOIN studies_ask AS source_ask ON source_ask.id = drawn.ask_id
   JOIN studies_ask AS ask ON ask.study_id = %(study)s AND ask.question_set = source_ask.question_set
    AND ask.about = source_ask.about
@@ -146,6 +157,9 @@ def save_battery(battery: Battery) -> Battery:
         ValidationError: the battery cannot be filled, or the study has been opened; nothing was changed.
     """
     plan = lock_plan(battery.plan.study)
+    refuse_if_drawn(battery.plan.study)
+    if battery.plan.study.items.filter(anchor__isnull=False).exists():
+        raise ValidationError(_WITH_ANCHORS)
     battery_rules.validate_battery(battery)
     battery.save()
     fill_slots(plan)
@@ -169,12 +183,27 @@ def remove_battery(study: Study) -> None:
 
 
 def insert(study: Study, statement: str, **values: Any) -> int:
-    """Run a statement that creates items, give them slots, and return their number."""
+    """Run a statement that creates items, give them slots, and return their number.
+
+    Raises:
+        ValidationError: items were drawn for people, so new ones would have no known probability.
+    """
     plan = lock_plan(study)
+    refuse_if_drawn(study)
     added = execute(statement, study=study.pk, **values)
     fill_slots(plan)
     results_changed(study.pk)
     return added
+
+
+def refuse_if_drawn(study: Study) -> None:
+    """Refuse a change of a queue from which items were drawn for people.
+
+    Raises:
+        ValidationError: there is a draw.
+    """
+    if ItemDraw.objects.filter(study=study).exists():
+        raise ValidationError(_DRAWN)
 
 
 def lock_plan(study: Study) -> JudgingPlan:

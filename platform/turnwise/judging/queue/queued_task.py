@@ -55,7 +55,7 @@ SELECT i.ask_id, count(DISTINCT i.id) FILTER (WHERE i.removed_at IS NULL), count
        count(s.id) FILTER (WHERE i.removed_at IS NULL OR s.label_id IS NOT NULL OR s.leased_until >= now())
   FROM judging_item AS i
   LEFT JOIN judging_slot AS s ON s.item_id = i.id AND (s.batch_id IS NULL OR s.batch_id <> ALL (%(pilot)s))
- WHERE i.study_id = %(study)s AND i.right_answers IS NULL
+ WHERE i.study_id = %(study)s AND i.right_answers IS NULL AND i.anchor_id IS NULL
  GROUP BY i.ask_id
 """
 
@@ -138,11 +138,13 @@ class QueuedTask(WorkerTask):
         filled_at: URL name of the page where items are added; empty: the page of the queue.
         has_batteries: True if workers may each get a battery instead.
         has_adjudication: True if an adjudicator may decide items on which raters differ.
+        has_anchors: True if items with known values may be mixed in.
     """
 
     filled_at: ClassVar[str] = ""
     has_batteries: ClassVar[bool] = False
     has_adjudication: ClassVar[bool] = False
+    has_anchors: ClassVar[bool] = False
     unit = Unit.JUDGMENT
     saved: ClassVar[str | Promise] = _("All your answers are saved.")
     read_at: ClassVar[str] = "judging:items"

@@ -2,7 +2,7 @@
 
 Steps that many workers take at once are SQL functions (judging/sql, docs/decisions/slots-and-leases.md).
 Judgments that
-arrive at the same moment share one commit (live/batches.py).
+arrive at the same moment share one commit (live/sockets/batches.py).
 """
 
 import json
@@ -40,9 +40,9 @@ from turnwise.judging.queue.rater_session import (
 )
 from turnwise.judging.queue.shares import share_of
 from turnwise.labels.services import NO_TIMING, Timing
-from turnwise.live.batches import BatchedStep, Values
 from turnwise.live.database import Row, in_database
 from turnwise.live.frames import RefusedError
+from turnwise.live.sockets.batches import BatchedStep, Values
 from turnwise.questions.question_sets import describe_answers_error, question_set
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.presets import preset_of
@@ -209,7 +209,7 @@ JUDGE = BatchedStep(
 async def judge_batched(
     session: RaterSession, *, key: UUID, answers: Mapping[str, object], timing: Timing = NO_TIMING
 ) -> SavedJudgment:
-    """Like `judge`, but in one commit with other workers' judgments of this moment; see live/batches.py.
+    """Like `judge`, but in one commit with others of this moment; see live/sockets/batches.py.
 
     Raises:
         RefusedError: as `judge`.

@@ -54,16 +54,18 @@ _SAME = (
     " AND coalesce(o.dialogue_id, 0) = coalesce(a.dialogue_id, 0)"
     " AND coalesce(o.context_id, 0) = coalesce(a.context_id, 0)"
     " AND o.pair_id IS NULL AND a.pair_id IS NULL AND o.right_answers IS NULL AND a.right_answers IS NULL"
+    " AND o.anchor_id IS NULL AND a.anchor_id IS NULL"
 )
 _OF_ITEMS = """
 SELECT o.study_id
   FROM judging_item AS a JOIN judging_item AS o ON o.{subject} = a.{subject} AND o.study_id <> a.study_id
  WHERE a.study_id = %s AND a.right_answers IS NULL AND o.right_answers IS NULL
+   AND a.anchor_id IS NULL AND o.anchor_id IS NULL
 """
 _OF_CONVERSATIONS = """
 SELECT o.study_id
   FROM dialogues_dialogue AS d {turns} JOIN judging_item AS o ON {subject}
- WHERE d.study_id = %s AND o.right_answers IS NULL
+ WHERE d.study_id = %s AND o.right_answers IS NULL AND o.anchor_id IS NULL
 """
 _GROUPS = (
     *(_OF_ITEMS.format(subject=f"{subject}_id") for subject in ("turn", "response", "dialogue", "context")),

@@ -22,9 +22,9 @@ BEGIN
                     THEN jsonb_build_array(jsonb_build_object('texts', jsonb_build_array(one.text)),
                                            jsonb_build_object('texts', jsonb_build_array(other.text)))
                     ELSE jsonb_build_array(
-                        jsonb_build_object('texts', judging_said_in(p.first_dialogue_id),
+                        jsonb_build_object('texts', judging_said_in(p.first_dialogue_id, p.turns),
                                            'speaker', judging_speaker(p.first_dialogue_id)),
-                        jsonb_build_object('texts', judging_said_in(p.second_dialogue_id),
+                        jsonb_build_object('texts', judging_said_in(p.second_dialogue_id, p.turns),
                                            'speaker', judging_speaker(p.second_dialogue_id))) END
           INTO before, sides
           FROM labels_pair AS p

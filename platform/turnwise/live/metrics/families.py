@@ -17,6 +17,19 @@ SOCKETS = ("dialogues", "batches", "lobby", "writing", "operating", "previews", 
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 60.0)
 
+VISITORS = ("workers", "staff", "programs")
+"""Who asks for pages: workers, people who have an account or none yet, and programs that use the API."""
+
+PAGE_STATUSES = ("answered", "refused", "failed")
+"""How pages end: with a status below 400, below 500, or above."""
+
+PAGE_SECONDS = Histogram(
+    "turnwise_page_seconds",
+    "Time of pages and API calls in the server, by visitors and how they end.",
+    ["visitors", "status"],
+    buckets=_SECONDS,
+    registry=REGISTRY,
+)
 TURN_SECONDS = Histogram(
     "turnwise_turn_seconds",
     "Time of turns in conversations with bots, by stage.",

@@ -42,6 +42,11 @@ class TurnClock:
         _waiting.append((_observe_turn, (self._seconds,)))
 
 
+def record_page(visitors: str, status: str, seconds: float) -> None:
+    """Record a page of one of `families.VISITORS` that ended with one of `families.PAGE_STATUSES`."""
+    _waiting.append((_observe_page, (visitors, status, seconds)))
+
+
 def record_reply(bot_id: int, outcome: str, seconds: float | None = None) -> None:
     """Record that a bot was asked, with one of `families.OUTCOMES` and the time of a response."""
     _waiting.append((_observe_reply, (bot_id, outcome, seconds)))
@@ -85,6 +90,7 @@ def fill_in() -> None:
 
 
 # Looking up a labelled metric costs as much as observing it, and every turn needs six.
+_page_seconds = cache(families.PAGE_SECONDS.labels)
 _turn_seconds = cache(families.TURN_SECONDS.labels)
 _reply_seconds = lru_cache(maxsize=256)(families.REPLY_SECONDS.labels)
 _replies = lru_cache(maxsize=1024)(families.REPLIES.labels)
@@ -93,6 +99,10 @@ _replies = lru_cache(maxsize=1024)(families.REPLIES.labels)
 def _observe_turn(seconds: dict[str, float]) -> None:
     for stage, each in seconds.items():
         _turn_seconds(stage).observe(each)
+
+
+def _observe_page(visitors: str, status: str, seconds: float) -> None:
+    _page_seconds(visitors, status).observe(seconds)
 
 
 def _observe_reply(bot_id: int, outcome: str, seconds: float | None) -> None:

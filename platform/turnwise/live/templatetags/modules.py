@@ -1,9 +1,7 @@
 import json
 import re
-from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
-from posixpath import dirname, join, normpath
 from typing import Any
 
 from django import template
@@ -14,10 +12,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, ngettext
 
 from turnwise.live.rendering.replaced_texts import version_of_texts
+from turnwise.live.static_files.references import imports_of
 
 register = template.Library()
 
-_IMPORT = re.compile(r'^import\s[^"]*"(\.{1,2}/[^"]+)"', re.MULTILINE)
 _STRING = r'("(?:[^"\\]|\\.)*")'
 # An example of every plural category of any language, and one of the rest.
 _ANY_OTHER = 100
@@ -81,16 +79,12 @@ def imported(path: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     waiting = [path]
     while waiting:
-        for each in _imports(waiting.pop(0)):
+        importer = waiting.pop(0)
+        for each in imports_of(importer, _source(importer)):
             if each not in found and each != path:
                 found[each] = None
                 waiting.append(each)
     return tuple(found)
-
-
-def _imports(path: str) -> Iterator[str]:
-    for relative in _IMPORT.findall(_source(path)):
-        yield normpath(join(dirname(path), relative))
 
 
 def _source(path: str) -> str:

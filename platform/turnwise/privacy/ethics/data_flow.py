@@ -14,6 +14,7 @@ from turnwise.bots.queries import masked_settings, visible_bots
 from turnwise.crowd.panels import panel_of
 from turnwise.privacy.ethics.blocks import Block, Kind
 from turnwise.studies.models import Study
+from turnwise.studies.sharing.permissions import readers_of
 from turnwise.studies.tasks import task_of
 
 
@@ -107,7 +108,7 @@ def _hosts(settings: Any) -> Iterator[str]:
 
 
 def _readers(study: Study) -> str:
-    others = study.shares.count()
+    others = readers_of(study).count()
     shared = ngettext(
         "and %(n)d person with whom it is shared", "and %(n)d people with whom it is shared", others
     )

@@ -47,6 +47,7 @@ def ethics_document(study: Study, reader: User | AnonymousUser) -> EthicsDocumen
         Section(_("The study"), [*_protocol(study)]),
         Section(_("Before consent, as participants read it"), _consent_page(study, language)),
         Section(_("Instructions, as participants read them"), _instructions(study, language)),
+        *_levels(study),
         Section(_("Questions, as asked"), [*_questions(study, language)]),
         *_debriefing(study),
         Section(_("Data flow"), [*data_flow(study, reader)]),
@@ -69,7 +70,7 @@ def _protocol(study: Study) -> Iterator[Block]:
     yield _fact(_("What people do"), task.title)
     titles = [each.title for each in presets_of(task) if study.protocol and each.protocol == study.protocol]
     if titles:
-        yield _fact(_("Published protocol"), titles[0])
+        yield _fact(_("Protocol"), titles[0])
     yield _fact(_("Languages"), study.language_names)
     yield _fact(_("Recruited through"), ", ".join(str(panel_of(each).title) for each in panels_of(study)))
     yield _fact(_("Pay"), study.pay or _("Participants are not paid."))
@@ -115,8 +116,23 @@ def _consent_page(study: Study, language: str) -> list[Block]:
 
 def _instructions(study: Study, language: str) -> list[Block]:
     with translation.override(catalog_of(language) or ENGLISH):
-        context = instructions_context(study) | {"resume_code": "", "started": False, "begin": ""}
+        context = instructions_context(study, {}) | {"resume_code": "", "started": False, "begin": ""}
         return blocks_of_page(render_to_string(work_of(study).instructions, context))
+
+
+def _levels(study: Study) -> list[Section]:
+    """What people read in each level of the study's factors; no section without factors."""
+    blocks = [
+        block
+        for factor in study.factors
+        for level in factor["levels"]
+        for block in (
+            Block(Kind.HEADING, f"{factor['name']}: {level['name']}"),
+            *blocks_of_fragment(as_html(level["text"] or _("Nothing beside the instructions."))),
+        )
+    ]
+    title = _("Conditions: each participant gets one level of each factor by chance, and reads its text")
+    return [Section(title, blocks)] if blocks else []
 
 
 def _debriefing(study: Study) -> list[Section]:

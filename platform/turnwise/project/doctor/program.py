@@ -59,6 +59,8 @@ def _findings(host: str, port: int) -> Iterator[Finding]:
     except SystemExit as error:
         yield refusal("settings", error)
         return
+    if settings.SAML:
+        yield from run_checks([("SAML", partial(service_checks.check_saml, settings.SAML))])
     # The addresses of embedded services hold only while their server runs.
     is_running = bool(machine_checks.running_link(folder))
     yield from _service_findings(

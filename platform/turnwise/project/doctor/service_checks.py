@@ -7,6 +7,8 @@ from contextlib import closing
 import psycopg2
 import redis
 
+from turnwise.accounts.single_sign_on.saml_configuration import SamlConfiguration
+from turnwise.accounts.single_sign_on.saml_metadata import MetadataError, read_identity_provider
 from turnwise.project.doctor.findings import Finding, ok, problem, refusal, unchecked
 from turnwise.project.doctor.machine_checks import MAX_CLOCK_DIFFERENCE_SECONDS
 from turnwise.project.supervision import installation
@@ -65,6 +67,17 @@ def check_redis(url: str) -> Iterator[Finding]:
     else:
         yield ok("Redis", f"Redis {found} answers.")
     yield from check_other_clock("Redis", before, seconds + microseconds / 1e6, after)
+
+
+def check_saml(configuration: SamlConfiguration) -> Iterator[Finding]:
+    """Metadata of the identity provider that speaks SAML."""
+    try:
+        provider = read_identity_provider(configuration)
+    except MetadataError as error:
+        cure = "Ask the people who run the identity provider, and check the variables TURNWISE_SAML_…."
+        yield problem("SAML", str(error), cure)
+        return
+    yield ok("SAML", f"The metadata describe {provider['entityId']}.")
 
 
 def check_other_clock(service: str, before: float, theirs: float, after: float) -> Iterator[Finding]:

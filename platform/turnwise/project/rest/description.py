@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema, get_schema
 from ninja.operation import Operation
@@ -14,6 +15,8 @@ from turnwise.accounts.models import Scope
 from turnwise.live.http_responses import ProblemOut
 from turnwise.live.problems import CONTENT_TYPE, TYPES
 
+MOST_BYTES = 2_621_440
+"""Longest body where Django has no limit."""
 _READING = frozenset({"GET", "HEAD"})
 _OF_BOTS = frozenset({"bots", "audits", "sweeps"})
 # Beside what an operation declares: no token, no scope, an unknown query parameter, too many requests,
@@ -124,6 +127,12 @@ def scope_of(operation: Operation, method: str) -> Scope:
     if method in _READING:
         return Scope.READ
     return Scope.BOTS if _OF_BOTS & {*(operation.tags or ())} else Scope.STUDIES
+
+
+def most_bytes(operation: Operation) -> int:
+    """Longest body that an operation takes: Django's limit, or that of the file in it."""
+    declared = (operation.openapi_extra or {}).get("x-max-bytes")
+    return int(declared or settings.DATA_UPLOAD_MAX_MEMORY_SIZE or MOST_BYTES)
 
 
 def query_parameters(operation: Operation) -> list[str]:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +17,7 @@ from turnwise.accounts import credentials, repeated_requests
 from turnwise.accounts.limits import Key
 from turnwise.accounts.models import ApiToken, Scope, User
 from turnwise.live.problems import problem, problem_response
-from turnwise.project.rest.description import query_parameters, scope_of
+from turnwise.project.rest.description import most_bytes, query_parameters, scope_of
 
 log = logging.getLogger(__name__)
 PREFIX = "/api/"
@@ -60,6 +61,7 @@ class Token(HttpBearer):
         _count(request, found)
         _refuse_without(found, scope_of(operation, request.method))
         _refuse_unknown_parameters(request, query_parameters(operation))
+        _read_body(request, most_bytes(operation))
         _find_repeated(request, found)
         return found.owner
 
@@ -115,6 +117,24 @@ def _too_many(sender: str, usage: dict[str, Any]) -> HttpResponse:
         f"{sender} has sent more than {usage['limit']} requests. Go on in {usage['time_left'] or 1} seconds."
     )
     return problem_response(problem(429, detail))
+
+
+def _read_body(request: HttpRequest, most: int) -> None:
+    """Read a body into memory, unless it is longer than its call takes.
+
+    Django has one limit for all bodies, which is too small for a file.
+    """
+    sent = request.META.get("CONTENT_LENGTH") or "0"
+    length = int(sent) if sent.isdecimal() else 0
+    body = b"" if length > most else request.read(most + 1)
+    if max(length, len(body)) > most:
+        detail = (
+            f"The request has {max(length, len(body)):,} bytes or more; this call takes at most {most:,}. "
+            "Send less at once, or split the file."
+        )
+        raise RefusedError(problem_response(problem(413, detail)))
+    request._body = body  # where Django's `body` looks first
+    request._stream = BytesIO(body)
 
 
 def _find_repeated(request: HttpRequest, token: ApiToken) -> None:

@@ -8,6 +8,7 @@ of its bots or for want of memory, the next one needs a fraction of a second. MO
 which begins no thread and connects to nothing, and returns what is called when no older copy works any more:
 it takes what only one can have, and returns what each copy does. With --once it is done here.
 
+On SIGUSR2 the copy finishes what is under way and ends, and the keeper with it (`live/sockets/draining.py`).
 If the keeper itself is killed, its copy works on while the next keeper loads (`child_programs`).
 """
 
@@ -22,7 +23,7 @@ from collections.abc import Callable, Sequence
 
 from turnwise.project.supervision import child_programs
 from turnwise.project.supervision.child_programs import Watch
-from turnwise.project.supervision.processes import ENDING, Child, Fork, spawn, stop
+from turnwise.project.supervision.processes import DRAIN, ENDING, Child, Fork, spawn, stop
 
 GLANCE_SECONDS = 0.05
 
@@ -75,16 +76,27 @@ def main() -> int:
     name, module, *arguments = sys.argv[1:]
     if name == "--once":
         return _loaded(module, arguments)()()
-    ending = threading.Event()
+    ending, draining = threading.Event(), threading.Event()
     for number in ENDING:
         signal.signal(number, lambda *_: ending.set())
+    signal.signal(DRAIN, lambda *_: draining.set())
     service = _service(name, module, arguments)
     watch = Watch(service, lambda text: print(text, file=sys.stderr, flush=True))
     service.start()
-    while not ending.wait(GLANCE_SECONDS):
+    while not ending.wait(GLANCE_SECONDS) and not draining.is_set():
         watch.glance(time.monotonic())
+    if draining.is_set():
+        _drain(service.process, ending)
     service.stop()
     return (service.process and service.process.returncode) or 0
+
+
+def _drain(process: Child | None, ending: threading.Event) -> None:
+    """Have what works finish what is under way; it ends by itself then."""
+    if process:
+        process.send_signal(DRAIN)
+    while process and process.poll() is None and not ending.wait(GLANCE_SECONDS):
+        pass
 
 
 def _service(name: str, module: str, arguments: Sequence[str]) -> Copies | Restarted:

@@ -21,6 +21,10 @@ STOP_SECONDS = 20.0
 MOMENT_SECONDS = 1.0
 GLANCE_SECONDS = 0.02
 PR_SET_PDEATHSIG = 1
+# Tells a server that is replaced to finish what is under way, and to end then.
+DRAIN = signal.SIGUSR2
+# Variable that names the file which a host of bots makes once its bots are loaded.
+READY_FILE = "TURNWISE_READY_FILE"
 # Those that end us in order.
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -59,7 +63,7 @@ class Fork:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             return
         os.setsid()
-        for number in ENDING:  # what the parent does about them is nothing for its child
+        for number in (*ENDING, DRAIN):  # what the parent does about them is nothing for its child
             signal.signal(number, signal.SIG_DFL)
         if orphaned:
             signal.signal(signal.SIGUSR1, orphaned)

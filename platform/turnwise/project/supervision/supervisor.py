@@ -37,6 +37,9 @@ QUIET = ["-W", "ignore:You're running the worker with superuser"]
 WORKER = (
     "-m celery -A turnwise.project -q worker --pool solo --loglevel WARNING --without-gossip --without-mingle"
 )
+# Quick housekeeping never waits behind a report; of the others, the first named go first.
+HOUSEKEEPING = "--hostname housekeeping@%h --queues housekeeping"
+OTHER_JOBS = "--hostname jobs@%h --queues requests,computing,bots"
 TIMER = "-m celery -A turnwise.project.timer -q beat --loglevel WARNING --pidfile="
 
 
@@ -179,7 +182,8 @@ class Supervisor:
         # Jobs ask the bots that the web server keeps loaded.
         no_bots = self.environment | {"TURNWISE_BOTS": "none"}
         self.jobs = [
-            Program("The worker for jobs", [*QUIET, *WORKER.split()], no_bots),
+            Program("The worker for housekeeping", [*QUIET, *WORKER.split(), *HOUSEKEEPING.split()], no_bots),
+            Program("The worker for jobs", [*QUIET, *WORKER.split(), *OTHER_JOBS.split()], no_bots),
             Program("The timer for jobs", timer, self.environment),
         ]
         for each in self.jobs:

@@ -2,14 +2,12 @@
 
 import logging
 import shutil
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.core.cache import cache
 from django.db import connection
 from prometheus_client.core import GaugeMetricFamily, Metric
 
@@ -18,8 +16,7 @@ from turnwise.live.metrics import publishing
 from turnwise.live.metrics.families import REGISTRY
 from turnwise.live.metrics.publishing import Values
 from turnwise.project import health
-from turnwise.project.celery import HEART
-from turnwise.project.celery import app as celery_app
+from turnwise.project.celery import silent_seconds
 from turnwise.project.system.database_figures import database_figures
 
 log = logging.getLogger(__name__)
@@ -160,16 +157,16 @@ def _order(row: Row) -> tuple[list[tuple[str, str]], str, float]:
 
 
 def _from_queue() -> list[Metric]:
-    waiting = publishing.redis_client().llen(celery_app.conf.task_default_queue)
-    beat_at = cache.get(HEART)
-    found: list[Metric] = [
-        GaugeMetricFamily("turnwise_job_queue", "Messages that wait for a job worker.", value=waiting)
-    ]
-    if beat_at is not None:
-        age = max(0.0, time.time() - beat_at)
-        words = "Time since a job worker last showed that it works."
-        found.append(GaugeMetricFamily("turnwise_job_worker_silent_seconds", words, value=age))
-    return found
+    words = "Messages that wait for a job worker."
+    waiting = GaugeMetricFamily("turnwise_job_queue", words, labels=["queue"])
+    words = "Time since a job worker of this queue last showed that it works."
+    silent = GaugeMetricFamily("turnwise_job_worker_silent_seconds", words, labels=["queue"])
+    redis = publishing.redis_client()
+    for queue in settings.JOB_QUEUES:
+        waiting.add_metric([queue], float(redis.llen(queue)))
+    for queue, age in silent_seconds().items():
+        silent.add_metric([queue], age)
+    return [waiting, silent]
 
 
 def _from_disk() -> list[Metric]:

@@ -37,6 +37,11 @@ STAGES: dict[str, Promise] = {
     "reply_saved": gettext_lazy("Reply saved"),
     "whole": gettext_lazy("Whole turn"),
 }
+VISITORS: dict[str, Promise] = {
+    "workers": gettext_lazy("Workers"),
+    "staff": gettext_lazy("Researchers, admins and visitors"),
+    "programs": gettext_lazy("Programs (API)"),
+}
 SOCKETS: dict[str, Promise] = {
     "dialogues": gettext_lazy("Conversations"),
     "batches": gettext_lazy("Judging"),
@@ -45,6 +50,12 @@ SOCKETS: dict[str, Promise] = {
     "operating": gettext_lazy("Operators"),
     "previews": gettext_lazy("Previews"),
     "other": gettext_lazy("Others"),
+}
+QUEUES: dict[str, Promise] = {
+    "housekeeping": gettext_lazy("Housekeeping: what the timer starts"),
+    "requests": gettext_lazy("Requests to others: webhooks, mails, panels"),
+    "computing": gettext_lazy("Reports and other figures"),
+    "bots": gettext_lazy("Work that asks bots"),
 }
 JOB_KINDS: dict[str, Promise] = {
     "report": gettext_lazy("Reports"),
@@ -93,9 +104,11 @@ def system(request: HttpRequest) -> HttpResponse:
         "parts": _parts(gathered),
         "levels": _levels(now),
         "turns": _turns(recent),
+        "pages": _pages(recent),
         "bots": _bots(now, recent),
         "sockets": _sockets(now),
         "jobs": _jobs(now),
+        "queues": _queues(now),
         "facts": _facts(now, recent),
     }
     response = render(request, "project/system.html", shown)
@@ -125,6 +138,21 @@ def _levels(now: Readings) -> list[Level]:
         phrase = _("%(free)s free of %(size)s") % {"free": filesizeformat(free), "size": filesizeformat(size)}
         levels.append(Level(_("Disk of the data folder"), phrase, _percent(size - free, size)))
     return levels
+
+
+def _pages(recent: Readings) -> list[dict[str, Any]]:
+    name = "turnwise_page_seconds"
+    return [
+        {
+            "title": title,
+            "number": round(number),
+            "failed": round(recent.value(f"{name}_count", visitors=visitors, status="failed") or 0),
+            "median": time_phrase(recent.quantile(name, 0.5, visitors=visitors)),
+            "p95": time_phrase(recent.quantile(name, 0.95, visitors=visitors)),
+        }
+        for visitors, title in VISITORS.items()
+        if (number := recent.value(f"{name}_count", visitors=visitors))
+    ]
 
 
 def _turns(recent: Readings) -> list[dict[str, Any]]:
@@ -190,13 +218,26 @@ def _jobs(now: Readings) -> list[dict[str, Any]]:
     ]
 
 
+def _queues(now: Readings) -> list[dict[str, Any]]:
+    waiting = now.by_label("turnwise_job_queue", "queue")
+    silent = now.by_label("turnwise_job_worker_silent_seconds", "queue")
+    return [
+        {
+            "title": title,
+            "waiting": round(waiting[name]),
+            "silent": time_phrase(silent[name]) if name in silent else None,
+        }
+        for name, title in QUEUES.items()
+        if name in waiting
+    ]
+
+
 def _facts(now: Readings, recent: Readings) -> list[tuple[str, str]]:
     """Single numbers, with their titles; those that could not be read are left out."""
     size = now.value("turnwise_database_bytes")
     steps, batches = recent.value("turnwise_batch_steps_sum"), recent.value("turnwise_batch_steps_count")
     facts: list[tuple[str, str | None]] = [
         (_("Studies whose report is behind"), _whole(now.value("turnwise_reports_behind"))),
-        (_("Messages in the job queue"), _whole(now.value("turnwise_job_queue"))),
         (_("Items that raters hold"), _whole(now.value("turnwise_leases", state="valid"))),
         (_("Items that raters held for too long"), _whole(now.value("turnwise_leases", state="expired"))),
         (_("Database steps waiting for a batch"), _whole(now.value("turnwise_batch_queue"))),

@@ -44,7 +44,8 @@ class PairTable:
 
     @property
     def odds(self) -> bool:
-        return any(pair.get("odds_ratio") is not None for pair in self.pairs)
+        cells = (cell for pair in self.pairs for cell in (pair, pair.get("mixed") or {}))
+        return any(cell.get("odds_ratio") is not None for cell in cells)
 
     @property
     def is_corrected(self) -> bool:
@@ -123,6 +124,12 @@ def differences_by_score(result: Mapping[str, Any]) -> list[ScoreDifferences]:
     main = (result.get("answer") or {}).get("score")
     shown = next((key for key, title in titles.items() if title == main), next(iter(titles)))
     return [ScoreDifferences(titles[key], key == shown, tables) for key, tables in by_score.items()]
+
+
+@register.filter
+def any_odds(scores: Sequence[ScoreDifferences]) -> bool:
+    """True if a table of differences has odds ratios."""
+    return any(table.odds for score in scores for table in score.tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +256,7 @@ def _row(head: str, pair: Pair, labels: _Labels, odds: bool) -> str:
     if pair.get("p_equivalent") is not None:
         equal += f' <span class="interval nowrap">{escape(p_equals(pair["p_equivalent"]))}</span>'
     ratios = (
-        f'<td data-label="{labels.odds}">{_or_dash(pair["odds_ratio"], 2)}</td>'
+        f'<td data-label="{labels.odds}">{_effect_size(pair, "odds_ratio", labels)}</td>'
         f'<td data-label="{labels.mixed}">{model}</td>'
         if odds
         else ""
@@ -257,11 +264,20 @@ def _row(head: str, pair: Pair, labels: _Labels, odds: bool) -> str:
     return (
         f'<tr><th scope="row">{head}</th><td data-label="{labels.difference}">'
         f'<strong>{signed(pair["difference"])}</strong> <span class="interval">{ends}</span></td>'
-        f'<td data-label="d">{_or_dash(pair["effect"], 2)}</td>{ratios}'
+        f'<td data-label="d">{_effect_size(pair, "effect", labels)}</td>{ratios}'
         f'<td data-label="{labels.p}" class="nowrap">{escape(p_value(pair["p_holm"]))}</td>'
         f'<td data-label="{labels.equal}">{equal}</td>'
         f'<td data-label="{labels.more}">{DASH if pair["more"] is None else pair["more"]}</td></tr>'
     )
+
+
+def _effect_size(pair: Pair, key: str, labels: _Labels) -> str:
+    """An effect size with its interval; reports of older versions have no such interval."""
+    text = _or_dash(pair[key], 2)
+    if pair.get(f"{key}_low") is None:
+        return text
+    ends = {"low": pair[f"{key}_low"], "high": pair[f"{key}_high"]}
+    return f'{text} <span class="interval nowrap">{labels.ends(ends, 2)}</span>'
 
 
 def _or_dash(value: float | None, digits: int) -> str:

@@ -9,6 +9,7 @@ from turnwise.studies.models.choices import (
 )
 from turnwise.studies.models.preregistration import Preregistration
 from turnwise.studies.models.reply_settings import MOST_REPLY_VERSIONS, ReplyDisplay
+from turnwise.studies.models.sharing import Role, Share, Transfer
 from turnwise.studies.models.stopping import StoppingRule
 from turnwise.studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
 from turnwise.studies.models.study_parts import (
@@ -18,7 +19,6 @@ from turnwise.studies.models.study_parts import (
     BundlePart,
     ConsentVersion,
     LastExport,
-    Share,
     StudyBot,
 )
 
@@ -37,11 +37,13 @@ __all__ = [
     "PrimaryAnalysis",
     "ReEntry",
     "ReplyDisplay",
+    "Role",
     "Share",
     "Speaker",
     "StoppingRule",
     "Study",
     "StudyBot",
+    "Transfer",
     "entry_code",
     "is_read_by_a_native_speaker",
     "language_name",

@@ -28,10 +28,10 @@ class PrimaryAnalysis(models.TextChoices):
 
 
 def refuse_unknown_protocol(key: str) -> None:
-    """Validate the published protocol by which a study is made."""
+    """Validate the protocol by which a study is made."""
     if key not in protocols():
         raise ValidationError(
-            gettext("“%(key)s” is not a published protocol. There are %(known)s.")
+            gettext("“%(key)s” is not the key of a protocol. There are %(known)s.")
             % {"key": key, "known": ", ".join(protocols())}
         )
 

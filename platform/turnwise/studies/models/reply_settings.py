@@ -129,6 +129,12 @@ class ReplySettings(models.Model):
         verbose_name=_("table of scenarios"),
         help_text=_("Its rows; each conversation gets one."),
     )
+    factors = models.JSONField(
+        blank=True,
+        default=list,
+        verbose_name=_("factors"),
+        help_text=_("With their levels; each person gets one level of each factor."),
+    )
 
     class Meta:
         abstract = True

@@ -1,4 +1,4 @@
-"""Parts of a study: asks, bots, consent versions, shares, and bundles, which are kept for a day."""
+"""Parts of a study: asks, bots, consent versions, and bundles, which are kept for a day."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -112,26 +112,6 @@ class ConsentVersion(models.Model):
 
     def __str__(self) -> str:
         return f"Consent {self.number} of {self.study}"
-
-
-class Share(models.Model):
-    """A person with whom a study is shared, to read its results or to work on it."""
-
-    study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="shares")
-    person = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shared_studies"
-    )
-    may_change = models.BooleanField(
-        default=False, help_text=_("Else they read its results and conversations.")
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ("person__username",)
-        constraints = (models.UniqueConstraint(fields=("study", "person"), name="study_shared_once"),)
-
-    def __str__(self) -> str:
-        return f"{self.study} with {self.person}"
 
 
 class Bundle(models.Model):

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from evaluation.report.preregistration import FORMAT, hash_of
+from evaluation.report.publishing.preregistration import FORMAT, hash_of
 from turnwise.bots.models import BotVersion
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Preregistration, Study

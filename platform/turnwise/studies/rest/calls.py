@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.shortcuts import get_object_or_404
 from ninja import Field, Query, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import StringConstraints
@@ -26,9 +25,9 @@ from turnwise.studies.queries import (
     counts_of,
     readable_real_studies_of,
     search_studies,
-    studies_of,
 )
 from turnwise.studies.rest.asks import AskSchema, ask_specs
+from turnwise.studies.rest.lookup import study_at
 from turnwise.studies.rest.study_fields import StudyFields, save, settings_of
 from turnwise.studies.tasks import task_of, tasks
 
@@ -36,7 +35,7 @@ router = Router(tags=["studies"])
 Targets = dict[str, Annotated[int, Field(ge=1, le=MOST_WANTED)]]
 _PLAN = ("primary_analysis", "exclusion_rules", "margin")
 _TALK = ("reply_display", "reply_pace", "may_stop_replies", "max_reply_versions", "takes_pictures")
-_SETTING = ("scenario", "persona", "scenarios")
+_SETTING = ("scenario", "persona", "scenarios", "factors")
 
 
 class StudyIn(StudyFields):
@@ -68,7 +67,9 @@ class StudySummaryOut(Schema):
     code: str
     title: str
     task: str
-    protocol: str = Field(description="The published protocol by which it was made; empty of an own design.")
+    protocol: str = Field(
+        description="Key of the protocol or design by which it was made; empty for your own design."
+    )
     state: str = Field(description="draft, open, paused or closed.")
     owner: str
     created_at: datetime
@@ -91,7 +92,9 @@ class StudyOut(Schema):
     code: str
     title: str
     task: str
-    protocol: str = Field(description="The published protocol by which it was made; empty of an own design.")
+    protocol: str = Field(
+        description="Key of the protocol or design by which it was made; empty for your own design."
+    )
     state: str = Field(description="draft, open, paused or closed.")
     archived: bool
     bots: list[BotOfStudyOut]
@@ -205,11 +208,6 @@ def edit(request: AuthenticatedHttpRequest, code: str, sent: StudyFields) -> Stu
         each.bot: each.target for each in found.study_bots.select_related("bot") if not each.bot.is_outside
     }
     return study_out(save(found, sent.model_dump(exclude_unset=True), by=request.user, targets=targets))
-
-
-def study_at(request: AuthenticatedHttpRequest, code: str) -> Study:
-    """The study with this code, if the caller works on it; else 404."""
-    return get_object_or_404(studies_of(request.user), code=code)
 
 
 def targets_of(user: User, study: Study | None, wanted: Mapping[str, int]) -> dict[Bot, int]:

@@ -9,11 +9,12 @@ from ninja.errors import HttpError
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import TooManyAtOnceError
 from turnwise.bots.trial import Greeting
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.studies import services
 from turnwise.studies.models import Study
 from turnwise.studies.opening_checks import checks, obstacle_among, open_study, try_bots
-from turnwise.studies.rest.calls import StudyOut, study_at, study_out
+from turnwise.studies.rest.calls import StudyOut, study_out
+from turnwise.studies.rest.lookup import study_at
 
 router = Router(tags=["studies"])
 CHECK_RUNNING = "You are having bots checked already, so nothing was tried or changed. Wait for the answer."
@@ -124,8 +125,6 @@ def copy(request: AuthenticatedHttpRequest, code: str) -> Status[StudyOut]:
 
 
 def _done(request: AuthenticatedHttpRequest, code: str, act: Callable[[], object]) -> StudyOut:
-    try:
+    with refusals_as_conflicts():
         act()
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
     return study_out(study_at(request, code))

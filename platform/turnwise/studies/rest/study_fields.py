@@ -32,7 +32,9 @@ class StudyFields(Schema, extra="forbid"):
 
     title: str | None = Field(None, max_length=120)
     languages: list[str] | None = Field(None, max_length=10, description="Codes, such as `en`.")
-    protocol: str | None = Field(None, description="Key of the published protocol.")
+    protocol: str | None = Field(
+        None, description="Key of the protocol, published or of Turnwise, that the report compares with."
+    )
     instructions: str | None = Field(None, description="What workers read before they begin.")
     consent_text: str | None = Field(
         None, max_length=20_000, description="What workers agree to; a change is a new version."
@@ -68,6 +70,12 @@ class StudyFields(Schema, extra="forbid"):
         None,
         description="Table of scenarios as CSV or JSON Lines, with the columns `scenario`, `persona`, `name` "
         "and variables of system prompts; each conversation gets a row.",
+    )
+    factors: str | None = Field(
+        None,
+        description="Between-subject factors: for each level a line `# factor: level`, if wanted lines "
+        "`bots: NAME, NAME` and `scenarios: NAME, NAME`, then what people in it read beside the "
+        "instructions, or a lone `-`.",
     )
     blind: bool | None = Field(None, description="Whether the names of the bots are hidden.")
     material: str | None = Field(None, description="Text beside the work, with a heading for each part.")

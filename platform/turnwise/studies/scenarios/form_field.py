@@ -1,6 +1,6 @@
 """Form field for a study's table of scenarios: pasted as text, or from a file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django import forms
@@ -10,11 +10,23 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-from turnwise.contexts.tables import FileRefusedError, decoded
+from turnwise.contexts.tables import FileRefusedError, Finding, decoded
 from turnwise.contexts.workbook_uploads import text_of_workbook
 from turnwise.studies.scenarios.tables import MOST_CHARACTERS, MOST_FINDINGS, Parsed, Scenario, parse
 
 ENDINGS = {"csv": "csv", "tsv": "csv", "txt": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "xlsx": "xlsx"}
+
+
+def findings_error(problems: Sequence[Finding]) -> ValidationError:
+    """Error of a form's field with the first problems of a text, each with its line."""
+    says = gettext("Line %(line)d: %(say)s")
+    shown = [says % {"line": each.line, "say": each.say} for each in problems[:MOST_FINDINGS]]
+    if further := len(problems) - len(shown):
+        shown.append(
+            ngettext("One further problem is not shown.", "%(n)d further problems are not shown.", further)
+            % {"n": further}
+        )
+    return ValidationError(shown)
 
 
 class Submitted(NamedTuple):
@@ -53,16 +65,7 @@ class ScenariosField(forms.Field):
             raise ValidationError(str(error)) from None
         if not parsed.problems:
             return parsed.rows
-        says = gettext("Line %(line)d: %(say)s")
-        shown = [says % {"line": each.line, "say": each.say} for each in parsed.problems[:MOST_FINDINGS]]
-        if further := len(parsed.problems) - len(shown):
-            shown.append(
-                ngettext(
-                    "One further problem is not shown.", "%(n)d further problems are not shown.", further
-                )
-                % {"n": further}
-            )
-        raise ValidationError(shown)
+        raise findings_error(parsed.problems)
 
     @override
     def has_changed(self, initial: Any, data: Any) -> bool:

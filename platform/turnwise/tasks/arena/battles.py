@@ -2,6 +2,8 @@
 
     begin ──▶ Batch of so many battles ──▶ Battle 1 ──▶ vote or failure ──▶ Battle 2 ──▶ … ──▶ finish
 
+Where workers vote after each message, they say after a vote whether they go on or begin the next battle.
+
 The two conversations of a battle are ordinary ones without asks (`dialogues.models.Battle`). A vote is a
 judgment of the pair of both (`votes.py`), so reports and files of pairs need nothing else.
 """
@@ -33,6 +35,7 @@ from turnwise.crowd.places.reservation import (
 from turnwise.dialogues.models import Battle, Dialogue, Seat
 from turnwise.dialogues.queries import seats_of_battle
 from turnwise.dialogues.seat_context import SeatContext
+from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.models import Batch
 from turnwise.live.frames import RefusedError
 from turnwise.studies.models import Study, StudyBot
@@ -43,6 +46,13 @@ _random = random.SystemRandom()
 REFUSALS = {
     "no_such_task": _("There is no such task. Open your study link again."),
     "battle_over": _("This comparison is over. Everything is saved. Please continue with the next one."),
+    "voted_otherwise": _(
+        "You have already voted in this comparison: “%(vote)s”. That vote is saved and counts. The new one "
+        "is not saved."
+    ),
+    "moved_on": _(
+        "The conversation has gone on, perhaps in another tab. Read the newest replies, then vote again."
+    ),
     "vote_early": _("Both chatbots have to answer before you can compare them."),
     "unvoted": _("There is still something to compare. What you have done so far is saved."),
 }
@@ -62,6 +72,10 @@ class ArenaContext:
     worker_id: int
     study_id: int
     study_code: str
+    ask_numbers: tuple[int, ...]
+    """Numbers of the questions about every pair of conversations."""
+    votes_each: bool
+    """True if workers vote after each message, false if once at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +147,20 @@ def find_context(code: str, worker_id: int) -> ArenaContext:
     """
     batch = (
         Batch.objects.filter(study__code=code, study__task="arena", worker=worker_id)
-        .select_related("assignment", "study")
+        .select_related("assignment", "study__judging")
         .first()
     )
     if batch is None:
         raise RefusedError("unknown_dialogue", REFUSALS["no_such_task"])
+    study = batch.study
     return ArenaContext(
-        batch.assignment_id, batch.assignment.participation_id, worker_id, batch.study_id, batch.study.code
+        assignment_id=batch.assignment_id,
+        participation_id=batch.assignment.participation_id,
+        worker_id=worker_id,
+        study_id=study.pk,
+        study_code=study.code,
+        ask_numbers=tuple(ask.number for ask in asks_of_readers(study)),
+        votes_each=study.judging.judges_each_exchange,
     )
 
 

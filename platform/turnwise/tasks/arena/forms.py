@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from django import forms
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -12,7 +13,7 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.judging.models import JudgingPlan
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm
-from turnwise.studies.models import Speaker, Study
+from turnwise.studies.models import ReplyDisplay, Speaker, Study
 from turnwise.tasks.conversation.talk_task import BotsPage
 from turnwise.tasks.pairs.forms import PairsAskForms
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
@@ -26,23 +27,33 @@ class ArenaForm(StudyForm):
     class Meta(StudyForm.Meta):
         fields = (
             *FIELDS, "min_turns", "max_turns", *ASKING,
-            "max_reply_chars", "max_message_chars", "stores_reasoning",
+            "reply_display", "max_reply_chars", "max_message_chars", "stores_reasoning",
         )  # fmt: skip
         labels = {
             "pay_amount": gettext_lazy("Pay per worker, for all their comparisons"),
-            "min_turns": gettext_lazy("Fewest turns before the vote"),
+            "min_turns": gettext_lazy("Fewest turns before a vote"),
         }
         help_texts: ClassVar[Mapping[str, str | Promise]] = {
             "min_turns": gettext_lazy(
                 "The worker's messages and one bot's replies together: 2 for one message."
             ),
             "max_turns": gettext_lazy("2 if workers vote after their first message."),
+            "reply_display": gettext_lazy(
+                "When both are complete, neither speed nor a failure tells the two apart. Otherwise people "
+                "see both write, and which one is faster."
+            ),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.instance.pk:
             self.initial.update(min_turns=2, max_turns=10)
+        display = self.fields["reply_display"]
+        assert isinstance(display, forms.ChoiceField)
+        display.choices = [
+            (ReplyDisplay.WHEN_DONE.value, _("When both are complete")),
+            (ReplyDisplay.AS_IT_COMES.value, ReplyDisplay.AS_IT_COMES.label),
+        ]
 
     def clean(self) -> dict[str, Any]:
         """Refuse numbers of turns that no conversation of messages and replies can have."""
@@ -62,12 +73,15 @@ class ArenaPlanForm(PlanForm[JudgingPlan]):
 
     class Meta:
         model = JudgingPlan
-        fields = ("batch_size",)
+        fields = ("batch_size", "judges_each_exchange")
         labels: ClassVar[Mapping[str, str | Promise]] = {"batch_size": gettext_lazy("Comparisons per worker")}
         help_texts: ClassVar[Mapping[str, str | Promise]] = {
-            "batch_size": gettext_lazy(
-                "After each vote the next comparison begins, with two bots that are chosen anew."
-            )
+            "batch_size": gettext_lazy("Each is a conversation with two bots, which are chosen anew."),
+            "judges_each_exchange": gettext_lazy(
+                "Workers vote each time both bots have replied, then go on with the same two or begin anew. "
+                "The report counts all votes, and its intervals allow for several votes of one conversation. "
+                "Otherwise they vote once, and the next comparison begins."
+            ),
         }
 
     @override

@@ -47,14 +47,14 @@ class Voter(SimulatedWorker):
 
     Attributes:
         plans: dealt answers of each ask, in the study's order.
-        messages: messages in each battle.
+        messages: for each battle, the numbers of messages after which they vote, in rising order.
         sides_of: reads the bots of a battle.
     """
 
     may_come_in_vain = True
 
     plans: Sequence[PairPlan]
-    messages: int
+    messages: Sequence[int]
     sides_of: SidesOf
 
     @override
@@ -66,25 +66,32 @@ class Voter(SimulatedWorker):
             if enough is not None and state["progress"]["done"] >= enough:
                 return ""
             number = state["battle"]
-            await self._talk(tabs[0], state)
-            await self._vote(tabs[-1], number, done)
-            state = await _until(tabs[0], partial(_is_past, number))
+            for messages in self.messages:
+                state = await self._talk(tabs[0], state, messages)
+                await self._vote(tabs[-1], number, messages, done)
+                state = await _until(tabs[0], partial(_has_vote, number, messages))
+            if state["battle"] == number:
+                await tabs[0].send(type="anew", battle=number)
+                state = await _until(tabs[0], partial(_is_past, number))
         await tabs[0].send(type="finish")
         thanks: str = (await _until(tabs[0], lambda frame: frame["finished"]))["finished"]
         return thanks
 
-    async def _talk(self, tab: Conversation, state: dict[str, Any]) -> None:
-        """Write the messages of a battle, and wait for both replies to each."""
+    async def _talk(self, tab: Conversation, state: dict[str, Any], messages: int) -> dict[str, Any]:
+        """Write up to so many messages of a battle, and wait for both replies to each."""
         number = state["battle"]
-        while (sent := len(state["turns"])) < self.messages or state["thinking"] or state["fault"]:
+        while (sent := len(state["turns"])) < messages or state["thinking"] or state["fault"]:
             if state["fault"]:
                 await tab.send(type="retry", battle=number)
             elif state["may_send"]:
-                text = SENTENCES[(self.number + number + sent) % len(SENTENCES)]
-                await tab.send(type="turn", battle=number, key=str(uuid4()), text=text)
+                text, key = SENTENCES[(self.number + number + sent) % len(SENTENCES)], str(uuid4())
+                await tab.send(type="turn", battle=number, key=key, text=text)
+                state = await _until(tab, partial(_has_message, key))  # an older state may come first
+                continue
             state = await tab.receive("state")
+        return state
 
-    async def _vote(self, tab: Conversation, number: int, done: Work) -> None:
+    async def _vote(self, tab: Conversation, number: int, exchange: int, done: Work) -> None:
         left, right = await self.sides_of(done.code, number)
         is_straight, is_swapped = self.kind is Kind.STRAIGHT_LINING, left > right
 
@@ -93,16 +100,28 @@ class Voter(SimulatedWorker):
 
         labels = done.labels, *done.further_labels
         for ask, plan in enumerate(self.plans):
-            thing = f"{done.work_id} {number}"
+            thing = f"{done.work_id} {number} {exchange}"
             plan.meet(thing, name_of(left, right))
             sent = plan.first_answers() if is_straight else turned(plan, plan.deal(thing, self.kind))
             labels[ask][thing] = turned(plan, sent)
-            await tab.send(type="vote", battle=number, ask=ask, answers=sent)
+            await tab.send(type="vote", battle=number, exchange=exchange, ask=ask, answers=sent)
 
 
 def _is_past(number: int, frame: dict[str, Any]) -> bool:
     """True if the battle with this number is over."""
     return bool(frame["battle"] != number)
+
+
+def _has_message(key: str, frame: dict[str, Any]) -> bool:
+    """True if the battle has the message with this key."""
+    return any(turn["key"] == key for turn in frame.get("turns", ()))
+
+
+def _has_vote(number: int, exchange: int, frame: dict[str, Any]) -> bool:
+    """True if the battle has its vote after so many messages, or is over."""
+    if frame["battle"] != number:
+        return True
+    return bool(frame["exchange"] == exchange and not frame["may_vote"])
 
 
 async def _until(tab: Conversation, holds: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
@@ -133,7 +152,9 @@ def copy_with_bots(study: Study, workers: int) -> Study:
     all_wanted = sum(row.target for row in rows)
     places = 2 * workers * size
     copy = copy_study(study, {row.bot: -(-places * row.target // all_wanted) for row in rows})
-    JudgingPlan.objects.create(study=copy, raters_per_item=1, batch_size=size)
+    JudgingPlan.objects.create(
+        study=copy, raters_per_item=1, batch_size=size, judges_each_exchange=plan.judges_each_exchange
+    )
     return copy
 
 
@@ -144,7 +165,7 @@ def voters(rehearsal: Study, server: str, workers: int) -> Crowd:
         PairPlan(question_set(ask.question_set), systems, alone=True, counts_unfinished=True)
         for ask in asks_of_readers(rehearsal)
     ]
-    link = rehearsal.get_entry_url()
+    link, votes_after = rehearsal.get_entry_url(), _votes_after(rehearsal)
 
     @database_sync_to_async
     def sides_of(code: str, number: int) -> tuple[str, str]:
@@ -155,10 +176,16 @@ def voters(rehearsal: Study, server: str, workers: int) -> Crowd:
         return titles.get(dialogue=battle.left_id), titles.get(dialogue=battle.right_id)
 
     def worker(number: int, seat: WorkerProfile) -> SimulatedWorker:
-        messages = rehearsal.min_turns // 2
+        messages = votes_after[: 1 + number % 2]  # every other worker goes on after the first vote
         return Voter(number, seat.kind, server, link, plans=plans, messages=messages, sides_of=sides_of)
 
     return Crowd(plans[0], worker_profiles(workers, [""]), set(), worker, further_plans=plans[1:])
+
+
+def _votes_after(study: Study) -> list[int]:
+    """Numbers of messages after which simulated workers vote in a battle: one, or up to two."""
+    first, most = study.min_turns // 2, study.max_turns // 2
+    return [first, first + 1] if study.judging.judges_each_exchange and first < most else [first]
 
 
 def _titles(study: Study) -> list[str]:

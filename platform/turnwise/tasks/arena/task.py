@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from evaluation.protocols.facts import Evaluation
-from evaluation.questions import QuestionSet
+from evaluation.questions import PREFERENCE_BOTH_BAD, QuestionSet
 from evaluation.report.bundles.columns import Table
 from evaluation.report.bundles.tables import CONVERSATIONS, FAULTS, TURNS, pair_tables
 from evaluation.report.studies.pairs import AskOfPairs, pair_result
@@ -39,6 +39,11 @@ from turnwise.tasks.arena.forms import ArenaPage, why_unfit
 from turnwise.tasks.arena.preview import ArenaPreviewed
 from turnwise.tasks.judging.results import judged_pairs
 
+VOTES_EACH = (
+    "after each message, on the conversation so far; then workers go on or begin anew. The intervals take "
+    "the votes of one conversation, and all votes of one worker, as depending on each other"
+)
+
 
 @register
 class Arena(WorkerTask, ReportedTask, RehearsedTask):
@@ -65,7 +70,7 @@ class Arena(WorkerTask, ReportedTask, RehearsedTask):
     saved = _("Your conversations and all your answers are saved.")
     previewed = ArenaPreviewed
 
-    asks = (AskSpec("preference", About.PAIR),)
+    asks = (AskSpec(PREFERENCE_BOTH_BAD.key, About.PAIR),)
     may_ask = frozenset({(By.READERS, About.PAIR)})
 
     evaluation = Evaluation.PAIRWISE
@@ -160,7 +165,7 @@ class Arena(WorkerTask, ReportedTask, RehearsedTask):
     @override
     def described(self, study: Study) -> Mapping[str, Any]:
         plan = study.judging
-        names = ("raters_per_item", "third_rater", "batch_size", "training_tries")
+        names = ("raters_per_item", "third_rater", "batch_size", "training_tries", "judges_each_exchange")
         return {"judging": {name: getattr(plan, name) for name in names} | {"battery": None}}
 
     @override
@@ -168,6 +173,7 @@ class Arena(WorkerTask, ReportedTask, RehearsedTask):
         return {
             "Conversations": "with two bots at once, in random order; replies appear together",
             "Turns before the vote": f"{study.min_turns} to {study.max_turns}",
+            "Votes": VOTES_EACH if study.judging.judges_each_exchange else "one, at the end",
             "Names of the bots": "hidden",
         }
 

@@ -20,8 +20,9 @@ from turnwise.labels.services import Timing
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, field, uuid_field
 from turnwise.studies.models import Study
-from turnwise.tasks.arena import battles, rounds, votes
-from turnwise.tasks.arena.battles import ArenaContext
+from turnwise.tasks.arena import asking, battles, rounds, votes
+from turnwise.tasks.arena.battles import ArenaContext, OpenBattle
+from turnwise.tasks.arena.sides import Sides, read_sides
 from turnwise.tasks.arena.task import Arena
 
 
@@ -64,7 +65,9 @@ class ArenaConsumer(WorkerSocket):
     channel_layer: BaseChannelLayer
     channel_name: str
     group = ""
-    echoed_fields = ("key", "ask", "battle")
+    timer: asyncio.TimerHandle | None = None
+    looking: asyncio.Future[None] | None = None
+    echoed_fields = ("key", "ask", "battle", "exchange")
 
     @override
     async def enter(self, session: Session) -> None:
@@ -83,6 +86,7 @@ class ArenaConsumer(WorkerSocket):
     @override
     async def disconnect(self, code: int) -> None:
         await super().disconnect(code)
+        self._look_again(0, wanted=False)
         if self.group:
             await self.channel_layer.group_discard(self.group, self.channel_name)
 
@@ -95,6 +99,7 @@ class ArenaConsumer(WorkerSocket):
             "turn": self.turn,
             "retry": self.retry,
             "vote": self.vote,
+            "anew": self.anew,
             "give_up": self.give_up,
             "finish": self.finish,
         }
@@ -102,19 +107,24 @@ class ArenaConsumer(WorkerSocket):
     async def turn(self, frame: Frame) -> None:
         number, text, key = field(frame, "battle", int), field(frame, "text", str), uuid_field(frame, "key")
         found = await in_database(rounds.save_message, self.context, number, text, key)
-        rounds.ask_both(found, self._notify)
+        await asking.ask_both(found, self._notify, self._tell)
         await self._notify()
 
     async def retry(self, frame: Frame) -> None:
         found = await in_database(battles.open_battle, self.context, field(frame, "battle", int))
         if found:
-            rounds.ask_both(found, self._notify)
+            await asking.ask_both(found, self._notify, self._tell, again=True)
         await self._notify()
 
     async def vote(self, frame: Frame) -> None:
         number, ask = field(frame, "battle", int), field(frame, "ask", int)
         answers = field(frame, "answers", dict)
-        await in_database(votes.vote, self.context, number, ask, answers, Timing.of(frame))
+        exchange = field(frame, "exchange", int)
+        await in_database(votes.vote, self.context, number, exchange, ask, answers, Timing.of(frame))
+        await self._notify()
+
+    async def anew(self, frame: Frame) -> None:
+        await in_database(votes.begin_anew, self.context, field(frame, "battle", int))
         await self._notify()
 
     async def give_up(self, frame: Frame) -> None:
@@ -132,6 +142,13 @@ class ArenaConsumer(WorkerSocket):
         await self._show_state()
         await self.channel_layer.group_send(self.group, {"type": "arena.changed", "from": self.channel_name})
 
+    async def _tell(self, frame: Frame) -> None:
+        """Send a frame to every tab of the worker."""
+        await self.channel_layer.group_send(self.group, {"type": "arena.told", "frame": frame})
+
+    async def arena_told(self, event: Frame) -> None:
+        await self.say(event["frame"])
+
     async def arena_changed(self, event: Frame) -> None:
         if event["from"] != self.channel_name:
             await self._show_state()
@@ -139,6 +156,17 @@ class ArenaConsumer(WorkerSocket):
     async def layer_restored(self, event: Frame) -> None:
         """Read the state after an outage of Redis, when events between processes were lost."""
         await self._show_state()
+
+    def _look_again(self, seconds: float, *, wanted: bool) -> None:
+        """Read the state again after so many seconds: the process that asks the bots may have died."""
+        if self.timer:
+            self.timer.cancel()
+        loop = asyncio.get_running_loop()
+        self.timer = loop.call_later(seconds, self._on_timer) if wanted and self.is_open else None
+
+    def _on_timer(self) -> None:
+        event = {"type": "arena.changed", "from": ""}
+        self.looking = asyncio.ensure_future(self.channel_layer.send(self.channel_name, event))
 
     @override
     async def show_progress(self) -> None:
@@ -149,24 +177,21 @@ class ArenaConsumer(WorkerSocket):
             await self._say_state()
 
     async def _say_state(self) -> None:
-        found, sides, voted, progress = await in_database(_stored, self.context)
-        if found and sides and rounds.needs_asking(found, sides):
-            rounds.ask_both(found, self._notify)
+        found, sides, progress = await in_database(_stored, self.context)
+        if found and sides and sides.needs_asking:
+            await asking.ask_both(found, self._notify, self._tell)
         is_over = progress.pop("is_over")
         shown: dict[str, Any] = {"battle": None}
         if found and sides:
-            number = found.battle.number
-            saved = [{"position": number, "ask": ask, "answers": given} for ask, given in voted.items()]
-            shown = rounds.rounds_frame(found, sides, is_closed=bool(voted)) | {"annotations": saved}
+            shown = rounds.rounds_frame(found, sides)
+            self._look_again(sides.leased_seconds or asking.LEASE.total_seconds(), wanted=shown["thinking"])
         finished = reverse("crowd:thanks", args=[self.context.study_code]) if is_over else None
         await self.say({"type": "state", **shown, "progress": progress, "finished": finished})
         if found:
             await self.update_clock(waits=not shown["thinking"], anew=False)
 
 
-def _stored(context: ArenaContext) -> tuple[Any, Any, dict[int, dict[str, Any]], dict[str, Any]]:
-    """The battle under way with its sides and votes, and the worker's progress."""
+def _stored(context: ArenaContext) -> tuple[OpenBattle | None, Sides | None, dict[str, Any]]:
+    """The battle under way with both sides, and the worker's progress."""
     found, progress = battles.page_state(context)
-    if found is None:
-        return None, None, {}, progress
-    return found, rounds.read_sides(found), votes.votes_in(found, context.study_id), progress
+    return found, read_sides(context, found) if found else None, progress

@@ -15,6 +15,7 @@ from turnwise.dialogues.progress import SeatAsk
 from turnwise.dialogues.reading_material import hidden_sections
 from turnwise.dialogues.seat_context import asks_of
 from turnwise.questions.question_sets import questions_json
+from turnwise.studies.conditions.factors import texts_in
 from turnwise.studies.models import ReplyDisplay, Study
 from turnwise.studies.scenarios.tables import situation_of
 
@@ -50,6 +51,7 @@ def chat_page(
         "dialogue": dialogue,
         "partner": partner,
         "situation": situation_of(dialogue.study, dialogue.scenario),
+        "further_texts": texts_in(dialogue.study.factors, participation.condition),
         "resume_code": participation.resume_code,
         "materials": materials,
         "has_reading": bool(materials),

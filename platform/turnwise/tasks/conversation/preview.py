@@ -32,6 +32,7 @@ from turnwise.live.frames import Frame, FrameStream, RefusedError, Tell, field, 
 from turnwise.live.markdown import as_html
 from turnwise.questions.question_sets import describe_answers_error, question_set_async
 from turnwise.studies.asks import About
+from turnwise.studies.conditions.factors import Condition, names_in, texts_in
 from turnwise.studies.models import ReplyDisplay, Speaker, Study
 from turnwise.studies.scenarios.tables import Scenario, situation_of
 from turnwise.tasks.conversation import preview_pictures
@@ -47,9 +48,10 @@ MOST_WAITING = 4
 _waiting: set[object] = set()
 
 
-def _first_row(study: Study) -> Scenario | None:
-    """First row of the study's table of scenarios, which the preview shows; None without a table."""
-    return next(iter(study.scenarios), None)
+def _first_row(study: Study, condition: Condition) -> Scenario | None:
+    """First row of the table of scenarios in this condition, which is shown; None without a table."""
+    allowed = names_in(study.factors, condition, "scenarios")
+    return next((row for row in study.scenarios if allowed is None or row["name"] in allowed), None)
 
 
 class TalkPreviewed(WorkPreview):
@@ -63,6 +65,8 @@ class TalkPreviewed(WorkPreview):
         chosen = self.study.study_bots.filter(bot=self.options.bot, bot__active=True).select_related("bot")
         self.bot = next((each.bot for each in chosen if not each.bot.is_operated), None)
         self.materials = parse_pasted(self.study.material) if self.study.material else []
+        self.condition = self.options.condition_in(self.study)
+        self.row = _first_row(self.study, self.condition)
         self.seat = self._seat_context(self.study)
         self.due = due_at_the_end(self.seat.asks)
         self.turns: list[SavedTurn] = []
@@ -86,7 +90,7 @@ class TalkPreviewed(WorkPreview):
             markdown=study.markdown,
             asks=tuple(asks_of_study(study, of_worker=True)),
             material_keys=frozenset(text.key for text in self.materials),
-            setting=setting_of(study, _first_row(study)),
+            setting=setting_of(study, self.row),
             reply_display=ReplyDisplay(study.reply_display),
             reply_pace=study.reply_pace,
             reply_limit=study.reply_limit,
@@ -114,7 +118,8 @@ class TalkPreviewed(WorkPreview):
         )  # fmt: skip
         return "tasks/conversation/chat.html", {
             "partner": partner,
-            "situation": situation_of(self.study, _first_row(self.study)),
+            "situation": situation_of(self.study, self.row),
+            "further_texts": texts_in(self.study.factors, self.condition),
             "resume_code": EXAMPLE_CODE,
             "materials": self.materials,
             "has_reading": bool(self.materials),

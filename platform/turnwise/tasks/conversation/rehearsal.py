@@ -1,8 +1,7 @@
 """Simulated workers who talk with the bots of a study and judge the replies."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 from uuid import uuid4
@@ -14,6 +13,7 @@ from turnwise.bots.models import Bot
 from turnwise.dialogues.models import MessagePicture
 from turnwise.dialogues.models import Seat as DialogueSeat
 from turnwise.questions.question_sets import question_set
+from turnwise.rehearsals.condition_effects import condition_findings, tilt_of
 from turnwise.rehearsals.findings import Finding
 from turnwise.rehearsals.injected_effects import Kind, Plan
 from turnwise.rehearsals.rehearsed_task import Crowd, UnrehearsableError, WorkerProfile, worker_profiles
@@ -21,6 +21,7 @@ from turnwise.rehearsals.simulated_worker import Conversation
 from turnwise.rehearsals.simulation import SimulatedWorker, Work, end_conversation
 from turnwise.reports.answers import bot_names
 from turnwise.studies.asks import About
+from turnwise.studies.conditions.factors import Condition, restricts
 from turnwise.studies.models import Study
 from turnwise.studies.queries import active_bots_of
 
@@ -44,6 +45,13 @@ SENDS_A_PICTURE = 4
 
 BotOf = Callable[[str], Awaitable[str]]
 """Reads the report's name of a dialogue's bot, which workers do not know; the argument is its public id."""
+TiltOf = Callable[[str], Awaitable[float]]
+"""Reads the effect of the condition of a dialogue's worker, who does not know it, likewise."""
+
+
+async def _no_tilt(dialogue: str) -> float:
+    del dialogue
+    return 0.0
 
 
 @dataclass
@@ -54,16 +62,20 @@ class Chatter(SimulatedWorker):
         plans: dealt answers of each ask, in the study's order.
         replies: least and most replies of a conversation in the study.
         bot_of: reads the bot of a dialogue.
+        tilt_of: reads the effect of the worker's condition in a dialogue.
     """
 
     plans: Sequence[Plan]
     replies: tuple[int, int]
     bot_of: BotOf
+    tilt_of: TiltOf = field(default=_no_tilt, kw_only=True)
+    _tilt: float = field(default=0.0, init=False)
 
     @override
     async def do_work(self, tabs: list[Conversation], settings: dict[str, Any], done: Work) -> str:
         done.work_id = settings["dialogue"]
         done.system = await self.bot_of(done.work_id)
+        self._tilt = await self.tilt_of(done.work_id)
         done.further_labels = [{} for _ in self.plans[1:]]
         if not await self._talk(tabs[0], tabs[-1], settings, done):
             return ""
@@ -124,7 +136,7 @@ class Chatter(SimulatedWorker):
         number, thing = ask["number"], f"{done.work_id} {whole if position is None else position}"
         plan = self.plans[number]
         shown = {each["key"]: [choice["value"] for choice in each["choices"]] for each in ask["questions"]}
-        plan.meet(thing, done.system, shown)
+        plan.meet(thing, done.system, shown, self._tilt)
         answers = plan.deal(thing, self.kind)
         (done.labels, *done.further_labels)[number][thing] = answers
         saved = await judging.exchange(
@@ -186,10 +198,16 @@ async def _choose_reply(conversation: Conversation, position: int, *, is_back: b
 
 
 def targets(study: Study, workers: int) -> dict[Bot, int]:
-    """Target of conversations for each bot, in the study's proportions."""
+    """Target of conversations for each bot, in the study's proportions.
+
+    Where a condition allows only some bots, each of them can take all workers: otherwise one of them could be
+    full before the workers of its condition begin.
+    """
     bots = active_bots_of(study)
     if not bots:
         raise UnrehearsableError(f"“{study.title}” has no active bot with a target. Choose one first.")
+    if restricts(study.factors, "bots"):
+        return {each.bot: workers for each in bots}
     all_wanted = sum(each.target for each in bots)
     return {each.bot: -(-workers * each.target // all_wanted) for each in bots}
 
@@ -205,8 +223,21 @@ def chatting_crowd(rehearsal: Study, server: str, workers: int) -> Crowd:
         bot_seats = DialogueSeat.objects.filter(dialogue__public_id=dialogue, bot__isnull=False)
         return names[bot_seats.values_list("bot_id", flat=True).get()]
 
+    @database_sync_to_async
+    def tilt(dialogue: str) -> float:
+        return tilt_of(rehearsal.factors, conditions_of_dialogues(rehearsal, dialogue)[dialogue])
+
     def worker(number: int, seat: WorkerProfile) -> SimulatedWorker:
-        return Chatter(number, seat.kind, server, link, plans=plans, replies=replies, bot_of=bot_of)
+        return Chatter(
+            number, seat.kind, server, link, plans=plans, replies=replies, bot_of=bot_of,
+            tilt_of=tilt if rehearsal.factors else _no_tilt,
+        )  # fmt: skip
+
+    def further_findings(done: Sequence[Work], result: Mapping[str, Any]) -> list[Finding]:
+        found = picture_findings(rehearsal, done) if rehearsal.takes_pictures else []
+        if rehearsal.factors:
+            found += condition_findings(plans, conditions_of_dialogues(rehearsal), result)
+        return found
 
     return Crowd(
         plans[0],
@@ -214,13 +245,21 @@ def chatting_crowd(rehearsal: Study, server: str, workers: int) -> Crowd:
         set(),
         worker,
         further_plans=plans[1:],
-        further_findings=partial(picture_findings, rehearsal) if rehearsal.takes_pictures else None,
+        further_findings=further_findings,
     )
 
 
-def picture_findings(rehearsal: Study, done: Sequence[Work], result: Mapping[str, Any]) -> list[Finding]:
+def conditions_of_dialogues(rehearsal: Study, public_id: str = "") -> dict[str, Condition]:
+    """By public id of a conversation, the condition of its worker; only of one if it is given."""
+    seats = DialogueSeat.objects.filter(dialogue__study=rehearsal, assignment__isnull=False)
+    if public_id:
+        seats = seats.filter(dialogue__public_id=public_id)
+    rows = seats.values_list("dialogue__public_id", "assignment__participation__condition")
+    return {str(dialogue): condition for dialogue, condition in rows}
+
+
+def picture_findings(rehearsal: Study, done: Sequence[Work]) -> list[Finding]:
     """Compare the pictures that the workers sent with those of the conversations, which must be equal."""
-    del result
     sent = sum(work.pictures for work in done)
     stored = MessagePicture.objects.filter(picture__seat__dialogue__study=rehearsal).count()
     verdict = "as many" if stored == sent else "NOT as many"

@@ -32,6 +32,8 @@ from turnwise.labels.queries import labels_counted_in
 from turnwise.reports import queries, reply_metrics
 from turnwise.reports.report_kinds import Computation, ReportedTask
 from turnwise.studies.asks import UNDER_EACH_REPLY, About, AskSpec, By
+from turnwise.studies.conditions.factors import Factor, as_text
+from turnwise.studies.conditions.form_field import factors_field
 from turnwise.studies.form_fields import AskForms
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm, StudyPage
 from turnwise.studies.models import MOST_WANTED, Study, StudyBot
@@ -55,15 +57,23 @@ class ConversationForm(StudyForm):
             "bots_read", "knowledge", *ASKING, "re_entry", "re_entry_most",
             "reply_display", "reply_pace", "may_stop_replies", "max_reply_versions",
             "max_reply_chars", "max_message_chars", "stores_reasoning",
-            "scenario", "persona", "takes_pictures", "scenarios",
+            "scenario", "persona", "takes_pictures", "scenarios", "factors",
         )  # fmt: skip
         labels = {"pay_amount": gettext_lazy("Pay per conversation")}
 
     scenarios = scenarios_field()
+    factors = factors_field()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["scenarios"] = as_csv(self.instance.scenarios)
+        self.initial["factors"] = as_text(self.instance.factors)
+
+    @property
+    def factor_levels(self) -> list[Factor]:
+        """Factors for the preview: those that are submitted if they are valid, else those that are stored."""
+        factors: list[Factor] = getattr(self, "cleaned_data", {}).get("factors", self.instance.factors)
+        return factors
 
     @property
     def scenario_rows(self) -> list[Scenario]:

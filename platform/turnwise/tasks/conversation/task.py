@@ -16,8 +16,10 @@ from turnwise.crowd.worker_task import WorkerTask
 from turnwise.dialogues import reading_material
 from turnwise.dialogues.queries import outside_dialogue_counts
 from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT
-from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
+from turnwise.rehearsals.rehearsed_task import MOST_WORKERS, Crowd, RehearsedTask
 from turnwise.rehearsals.services import copy_study
+from turnwise.studies.conditions.checks import why_factors_unfit
+from turnwise.studies.conditions.factors import conditions_of, restricts
 from turnwise.studies.models import ReEntry, ReplyDisplay, Speaker, Study
 from turnwise.studies.outlook import PlannedStudy, planned_conversations
 from turnwise.studies.queries import active_bots_of, with_bots
@@ -66,6 +68,8 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
 
     @override
     def why_not_open(self, study: Study) -> str:
+        if unfit := why_factors_unfit(study):
+            return unfit[0]
         if wanted := sum(active_bots_of(study).values_list("target", flat=True)):
             return reading_material.article_shortage(study, wanted)
         return "Choose at least one active bot with a target above zero, then open the study."
@@ -122,12 +126,16 @@ class Conversation(WorkerTask, TalkTask, RehearsedTask):
             **_reply_versions(study),
             **pictures_line(study),
             **_scenarios(study),
+            **_conditions(study),
             **_re_entry(study),
         }
 
     @override
     def enough_workers(self, study: Study) -> int:
-        return max(super().enough_workers(study), ENOUGH_FOR_A_BOT * active_bots_of(study).count())
+        cells = len(list(conditions_of(study.factors)))
+        bots = 1 if restricts(study.factors, "bots") else active_bots_of(study).count()
+        enough = max(super().enough_workers(study), ENOUGH_FOR_A_BOT * bots * cells)
+        return min(enough, MOST_WORKERS)
 
     @override
     def copied(self, study: Study, workers: int) -> Study:
@@ -173,3 +181,16 @@ def _scenarios(study: Study) -> dict[str, str]:
     if not study.scenarios:
         return {}
     return {"Scenarios": f"{len(study.scenarios)}, dealt so that each comes equally often with each bot"}
+
+
+def _conditions(study: Study) -> dict[str, str]:
+    """Protocol line on between-subject factors; empty without any."""
+    levels = [
+        f"{factor['name']} ({', '.join(level['name'] for level in factor['levels'])})"
+        for factor in study.factors
+    ]
+    if not levels:
+        return {}
+    return {
+        "Conditions": f"each person gets one level of {' and of '.join(levels)}, by chance and in balance"
+    }

@@ -79,7 +79,7 @@ class Ranked(NamedTuple):
 _ITEMS = """
   FROM judging_item AS i
   JOIN responses_response AS r ON r.id = i.response_id
- WHERE i.ask_id = %s AND i.right_answers IS NULL
+ WHERE i.ask_id = %s AND i.right_answers IS NULL AND i.anchor_id IS NULL
 """
 _RANKED = """
 WITH given AS (
@@ -88,7 +88,8 @@ WITH given AS (
       JOIN responses_response AS r ON r.id = i.response_id
       JOIN judging_slot AS s ON s.item_id = i.id AND s.occasion = 1
       JOIN labels_label AS l ON l.id = s.label_id
-     WHERE i.ask_id = %s AND i.right_answers IS NULL AND l.rater_id <> ALL (%s::bigint[])
+     WHERE i.ask_id = %s AND i.right_answers IS NULL AND i.anchor_id IS NULL
+       AND l.rater_id <> ALL (%s::bigint[])
 ), scored AS (
     SELECT context_id, avg(score) AS score, count(score) AS judgments FROM given GROUP BY context_id
 ), answered AS (
@@ -128,7 +129,7 @@ SELECT i.id, r.id, i.key, run.system, r.repetition, r.text
   FROM judging_item AS i
   JOIN responses_response AS r ON r.id = i.response_id
   JOIN responses_responserun AS run ON run.id = r.run_id
- WHERE i.ask_id = %s AND i.right_answers IS NULL AND r.context_id = %s
+ WHERE i.ask_id = %s AND i.right_answers IS NULL AND i.anchor_id IS NULL AND r.context_id = %s
  ORDER BY run.system COLLATE "C", run.id, r.repetition
  LIMIT %s
 """

@@ -1,11 +1,13 @@
 """Reads of judging studies for their reports."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from django.db import connection
 
+from evaluation.report.bundles.anchor_rows import AnchorRows
 from evaluation.report.bundles.judging_rows import counted, noun_of, side_styles, side_word_counts
 from evaluation.report.figures import coded_questions
 from evaluation.report.label_columns import Judged
@@ -20,6 +22,7 @@ from turnwise.experts.disputes import decisions_about
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.batteries.battery_rules import battery_of, report_battery
 from turnwise.judging.conversation_replies import REPLY_COUNT, judged_replies
+from turnwise.judging.items.item_draws import drawn_for_people
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import items_of
 from turnwise.judging.reply_prices import judged_prices
@@ -33,7 +36,7 @@ from turnwise.studies.models import Ask, Study
 # Items of one context are numbered within the context.
 _JUDGMENTS = f"""
 SELECT i.system, i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), i.latency_ms, l.answer_ms,
-       i.repetition, l.occasion, l.id, {DAY}{{answers}}
+       i.repetition, l.occasion, l.id, {DAY}, i.id{{answers}}
   FROM (SELECT found.*, dense_rank() OVER (PARTITION BY found.cluster ORDER BY found.id) AS number
           FROM ({items_of(ask="%s")}) AS found) AS i
   JOIN judging_slot AS s ON s.item_id = i.id
@@ -96,10 +99,10 @@ SELECT CASE WHEN s.is_swapped THEN i.second_system ELSE i.first_system END,
  ORDER BY l.id
 """
 _MEETINGS = f"""
-SELECT i.first_system, i.second_system, i.cluster < 0, coalesce(to_json(c.turns), '[]'), i.id,
-       CASE WHEN r.id IS NULL THEN judging_said_in(pair.first_dialogue_id)
+SELECT i.first_system, i.second_system, i.cluster, coalesce(to_json(c.turns), '[]'), i.id,
+       CASE WHEN r.id IS NULL THEN judging_said_in(pair.first_dialogue_id, pair.turns)
             ELSE jsonb_build_array(i.first_text) END::json,
-       CASE WHEN r.id IS NULL THEN judging_said_in(pair.second_dialogue_id)
+       CASE WHEN r.id IS NULL THEN judging_said_in(pair.second_dialogue_id, pair.turns)
             ELSE jsonb_build_array(i.second_text) END::json,
        judging_speaker(pair.first_dialogue_id), judging_speaker(pair.second_dialogue_id)
   FROM ({items_of(ask="%s")}) AS i
@@ -147,11 +150,14 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
         items_per_worker=plan.batch_size,
         training_tries=plan.training_tries,
         items_of_pairs=counted(name_of(one, other) for one, other, *_ in meetings),
+        clusters_of_pairs=counted(
+            name for name, _ in {(name_of(one, other), cluster) for one, other, cluster, *_ in meetings}
+        ),
         contexts=Contexts.of([redact_texts(turns, redactor) for _, _, _, turns, *_ in meetings]),
         words=side_word_counts(sides, columns[8], columns[9]),
         style=side_styles(sides, speakers, columns[8], columns[9]),
         languages=study.languages,
-        noun=noun_of(any(has_context for _, _, has_context, *_ in meetings)),
+        noun=noun_of(any(cluster < 0 for _, _, cluster, *_ in meetings)),
         design=design_of(study),
         replies=_replies(_REPLIES_IN_PAIRS, ask),
         prices=judged_prices(study),
@@ -172,17 +178,27 @@ def _replies(statement: str, ask: Ask) -> dict[str, list[ReplyFacts]]:
     return replies
 
 
-def asks_with_judgments(study: Study) -> list[AskOfItems]:
-    """The asks of readers, in order, with all their judgments."""
+def asks_with_judgments(study: Study, anchors: AnchorRows | None = None) -> list[AskOfItems]:
+    """The asks of readers, in order, with all their judgments, and the numbers of those of anchors."""
+    anchors = anchors or AnchorRows()
     return [
-        AskOfItems(ask.about, ask.required, question_set(ask.question_set), judged_items(study, ask))
+        AskOfItems(
+            ask.about,
+            ask.required,
+            question_set(ask.question_set),
+            replace(
+                judged_items(study, ask),
+                anchors=anchors.number_of(ask.number),
+                anchors_judged=anchors.judged_by(ask.number),
+            ),
+        )
         for ask in asks_of_readers(study)
     ]
 
 
 def judged_items(study: Study, ask: Ask) -> JudgedItems:
     """All judgments of the study by this ask, with the facts about the items that the report needs."""
-    columns, answers, texts = _read(_JUDGMENTS, ask, leading=10)
+    columns, answers, texts = _read(_JUDGMENTS, ask, leading=11)
     plan = JudgingPlan.objects.filter(study=study).first() or JudgingPlan()
     with connection.cursor() as cursor:
         cursor.execute(_CONTEXTS, [study.pk, ask.pk])
@@ -193,7 +209,7 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
         }
         cursor.execute(_SYSTEMS, [study.pk, ask.pk])
         systems = cursor.fetchall()
-    battery = battery_of(study)
+    battery, drawn = battery_of(study), drawn_for_people(ask)
     judged = Judged(
         bot=np.array(columns[0], dtype=object),
         dialogue=np.array(columns[1], dtype=np.int64),
@@ -204,6 +220,7 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
         answers=answers,
         texts=texts,
         day=np.array(columns[9], dtype=np.float64),
+        weight=1.0 / drawn.of(columns[10]) if drawn else None,
     )
     return JudgedItems(
         judged=judged,
@@ -223,6 +240,7 @@ def judged_items(study: Study, ask: Ask) -> JudgedItems:
         items_per_worker=plan.batch_size,
         third_rater=plan.third_rater,
         decisions=decisions_about(ask, columns[8]),
+        drawn=drawn.facts if drawn else None,
     )
 
 

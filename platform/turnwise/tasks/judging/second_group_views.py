@@ -22,8 +22,9 @@ from turnwise.judging.models import JudgingPlan
 from turnwise.judging.readers import second_group
 from turnwise.studies.models import Study
 from turnwise.studies.presets import preset_of
-from turnwise.studies.queries import may_change, readable_real_studies_of, readable_studies_of, studies_of
+from turnwise.studies.queries import readable_real_studies_of, readable_studies_of, studies_of
 from turnwise.studies.services import fields_of_copy, save_study
+from turnwise.studies.sharing.permissions import Permission, may
 from turnwise.studies.tasks import task_of
 from turnwise.tasks.judging.task import Judging
 
@@ -142,7 +143,7 @@ def both_groups(request: HttpRequest, pk: int, other: int) -> HttpResponse:
         "study": study,
         "second": second,
         "asks": asks,
-        "may_change": may_change(request.user, study),
+        "may_change": may(request.user, Permission.CHANGE, study),
     }
     return render(request, "tasks/judging/both_groups.html", context)
 

@@ -1,5 +1,6 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
@@ -10,9 +11,12 @@ from evaluation.questions import QuestionSet
 from evaluation.report.bundles.columns import Table
 from evaluation.report.bundles.tables import tables
 from evaluation.report.studies.judging import judging_result
+from turnwise.accounts.models import User
+from turnwise.exports.rows import anchor_rows
 from turnwise.exports.turn_files import JUDGMENTS
+from turnwise.judging.anchors.study_anchors import copy_packs
 from turnwise.judging.batteries.battery_rules import battery_of
-from turnwise.judging.items.subjects import add_all_items_of
+from turnwise.judging.items.subjects import add_all_items_of, add_responses
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.questions.question_sets import question_set
@@ -20,12 +24,15 @@ from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.reports.conduct import manners
 from turnwise.reports.queries import analysis_plan
 from turnwise.reports.report_kinds import Computation, ReportedTask
+from turnwise.responses.queries import listed_runs
 from turnwise.studies.asks import OF_EACH_ITEM, About, AskSpec, By
 from turnwise.studies.models import Study
 from turnwise.studies.starting.intentions import MACHINE, Aim, Intention, Material, Raters
 from turnwise.studies.tasks import SetupStep, register
 from turnwise.tasks.judging import battery_rehearsal, forms, rehearsal
+from turnwise.tasks.judging.anchors import with_anchors
 from turnwise.tasks.judging.assisted import labels_of_judges, with_assisted
+from turnwise.tasks.judging.demo import create_demo_of_judges
 from turnwise.tasks.judging.forms import JudgingPage
 from turnwise.tasks.judging.preview import JudgingPreviewed
 from turnwise.tasks.judging.results import asks_with_judgments
@@ -62,6 +69,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
 
     has_batteries = True
     has_adjudication = True
+    has_anchors = True
     evaluation = Evaluation.STATIC
     report = "tasks/judging/report.html"
     analysed = "tasks/judging/analysed.html"
@@ -69,11 +77,24 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     read = "items"
 
     @override
+    def make_demo(self, owner: User) -> None:
+        create_demo_of_judges(owner)
+
+    @override
     def first_page(self, study: Study, way: str, by: str = "") -> str:
         if way == forms.WAY:
             return forms.begin_with_import(study)
         # A machine judge starts from the queue, once it has items.
         return self.designed_at(study) if by == MACHINE.key else super().first_page(study, way, by)
+
+    @override
+    def chosen_material(self, user: User, sent: Mapping[str, str]) -> Sequence[object]:
+        return listed_runs(user, sent.get("runs", ""))
+
+    @override
+    def fill(self, study: Study, material: Sequence[Any]) -> None:
+        if material:
+            add_responses(study, *material)
 
     @override
     def raters(self, asks: Sequence[AskSpec]) -> Sequence[Raters]:
@@ -88,11 +109,15 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
     def copied_into(self, study: Study, copy: Study) -> None:
         super().copied_into(study, copy)
         add_all_items_of(copy, study)
+        copy_packs(study, copy)
 
     @override
     def computation(self, study: Study) -> Computation:
-        asks, plan = asks_with_judgments(study), analysis_plan(study)
+        anchors, plan = anchor_rows(study), analysis_plan(study)
+        asks = asks_with_judgments(study, anchors)
         of_people = partial(judging_result, asks, plan=plan, manners=manners(study))
+        if anchors.anchors:
+            of_people = partial(with_anchors, of_people, anchors, study, plan)
         judges = labels_of_judges(study)
         return partial(with_assisted, of_people, judges, study.protocol) if judges else of_people
 

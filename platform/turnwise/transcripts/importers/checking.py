@@ -202,6 +202,8 @@ def _wrong_whole(given: Conversation, conversation: Conversation, turns: list[Ut
 
 def _joined(turns: list[Utterance]) -> Utterance:
     """Join consecutive utterances of a speaker into one turn."""
+    if len(turns) == 1 and not turns[0].generation:
+        return turns[0]
     first, given = turns[0], {key: answers for turn in turns for key, answers in turn.given.items()}
     text = first.text if len(turns) == 1 else "\n".join(filter(None, (turn.text.strip() for turn in turns)))
     generation = settling.joined_generation([turn.generation for turn in turns], has_text=bool(text.strip()))

@@ -43,19 +43,19 @@ def members(text: str) -> Iterator[Member]:
 
 def _members_of(text: str, begins: int) -> Generator[Member, None, int]:
     """Yield the members of the object at a position; returns the position of the next object."""
-    position = _after(text, begins, begins, "{")
+    position = after_mark(text, begins, begins, "{")
     line, counted = 1, begins
     while not text.startswith("}", position):
         line += text.count("\n", counted, position)
         counted = position
-        key, position = _decoded(text, begins, position)
+        key, position = decoded_at(text, begins, position)
         if not isinstance(key, str):
             raise UnreadableError(line, "Here the id of a conversation is missing, in quotes.")
-        value, position = _decoded(text, begins, _after(text, begins, skip_space(text, position), ":"))
+        value, position = decoded_at(text, begins, after_mark(text, begins, skip_space(text, position), ":"))
         yield line, key, value
         position = skip_space(text, position)
         if not text.startswith("}", position):
-            position = _after(text, begins, position, ",")
+            position = after_mark(text, begins, position, ",")
     return skip_space(text, position + 1)
 
 
@@ -65,15 +65,25 @@ def skip_space(text: str, position: int) -> int:
     return found.end() if found else position
 
 
-def _after(text: str, begins: int, position: int, mark: str) -> int:
+def after_mark(text: str, begins: int, position: int, mark: str, *, what: str = "a JSON object by id") -> int:
+    """Position after a mark and the space behind it; `begins` is where line 1 begins.
+
+    Raises:
+        UnreadableError: something else stands there, so this is not what is named.
+    """
     if not text.startswith(mark, position):
         raise UnreadableError(
-            _line(text, begins, position), f"Here a “{mark}” is missing: this is not a JSON object by id."
+            _line(text, begins, position), f"Here a “{mark}” is missing: this is not {what}."
         )
     return skip_space(text, position + 1)
 
 
-def _decoded(text: str, begins: int, position: int) -> tuple[Any, int]:
+def decoded_at(text: str, begins: int, position: int) -> tuple[Any, int]:
+    """Decode the JSON value at a position; returns it with the position behind it.
+
+    Raises:
+        UnreadableError: it is no JSON.
+    """
     try:
         return DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:

@@ -166,6 +166,8 @@ def _read_part(parts: _Parts, part: Mapping[str, Any]) -> None:
         parts.texts.append(part["text"])
     elif kind == "thinking" and isinstance(part.get("thinking"), str):
         parts.reasoning.append(part["thinking"])
+    elif kind == "reasoning" and isinstance(part.get("reasoning"), str):
+        parts.reasoning.append(part["reasoning"])
     elif kind == "refusal" and isinstance(part.get("refusal"), str):
         parts.texts.append(part["refusal"])
         parts.refused = True
@@ -184,11 +186,7 @@ def _read_part(parts: _Parts, part: Mapping[str, Any]) -> None:
 def _read_other_keys(parts: _Parts, message: Mapping[str, Any]) -> None:
     """Read the keys beside the content: calls of tools, refusals, reasoning."""
     calls = message.get("tool_calls")
-    functions = (
-        [call.get("function") for call in calls or () if isinstance(call, dict)]
-        if isinstance(calls, list)
-        else []
-    )
+    functions = [_function_of(call) for call in calls] if isinstance(calls, list) else []
     for function in [*functions, message.get("function_call")]:
         if isinstance(function, dict):
             parts.tools.append(
@@ -201,6 +199,14 @@ def _read_other_keys(parts: _Parts, message: Mapping[str, Any]) -> None:
         if isinstance(reasoning := message.get(key), str) and reasoning:
             parts.reasoning.append(reasoning)
             break
+
+
+def _function_of(call: object) -> object:
+    """The called function: OpenAI's calls have it as an object, inspect_ai's are it."""
+    if not isinstance(call, dict):
+        return None
+    function = call.get("function")
+    return {"name": function, "arguments": call.get("arguments")} if isinstance(function, str) else function
 
 
 def _text_of_parts(content: object) -> str:

@@ -10,8 +10,10 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from evaluation.files.writing import original
+from turnwise.contexts.packed_files import column_names
 from turnwise.transcripts.importers.formats import (
     Conversation,
     Problem,
@@ -101,7 +103,7 @@ def mark_of(head: str) -> str:
             len(rows) >= 2
             and len(rows[0]) >= 2
             and len(rows[0]) == len(rows[1])
-            and all(map(str.strip, rows[0]))
+            and len([*filter(str.strip, rows[0])]) >= 2
         ):
             return mark
     return ""
@@ -198,7 +200,7 @@ def _opened(source: Source) -> tuple[list[str], Iterator[TableRow | Problem]]:
     """Names of the columns and the rows below them; the file is read from its beginning."""
     source.file.seek(0)
     if source.is_workbook:
-        return _of_cells(source.workbook_rows(), may_be_short=True)
+        return _of_cells(source.workbook_rows(), is_workbook=True)
     if source.is_parquet or source.first_line().lstrip().startswith(("{", "[")):
         return _of_records(source)
     source.file.seek(0)
@@ -206,24 +208,29 @@ def _opened(source: Source) -> tuple[list[str], Iterator[TableRow | Problem]]:
 
 
 def _of_cells(
-    rows: Iterator[tuple[int, list[str]]], *, may_be_short: bool = False
+    rows: Iterator[tuple[int, list[str]]], *, is_workbook: bool = False
 ) -> tuple[list[str], Iterator[TableRow | Problem]]:
     line, header = next(rows, (1, list[str]()))
-    names = [name.strip() for name in header]
-    while names and not names[-1]:
-        names.pop()
+    first = next(rows, None)
+    named = _filled(header)
+    width = max(named, _filled(first[1]) if first else 0)
+    # Workbooks leave out empty cells at the end; in text a longer row is a fault of quotes.
+    cells = [*header, *([""] * width if is_workbook else [])][:width]
+    names = column_names(cells) if named else []
     _check_header(line, names)
-    return names, _below(names, rows, may_be_short=may_be_short)
+    below = chain([first] if first else [], rows)
+    return names, _below(names, below, least=0 if is_workbook else named)
 
 
-def _below(
-    names: Sequence[str], rows: Iterator[tuple[int, list[str]]], *, may_be_short: bool
-) -> Iterator[TableRow]:
+def _filled(cells: Sequence[str]) -> int:
+    """Number of cells up to the last one that is not blank."""
+    return max((number for number, cell in enumerate(cells, start=1) if cell.strip()), default=0)
+
+
+def _below(names: Sequence[str], rows: Iterable[tuple[int, list[str]]], *, least: int) -> Iterator[TableRow]:
     for number, cells in rows:
         wrong = ""
-        if any(cell.strip() for cell in cells[len(names) :]) or (
-            len(cells) < len(names) and not may_be_short
-        ):
+        if any(cell.strip() for cell in cells[len(names) :]) or len(cells) < least:
             wrong = (
                 f"This row has {len(cells)} cells, the header has {len(names)}. Check quotes and separators."
             )
@@ -273,9 +280,9 @@ def _check_header(line: int, names: Sequence[str]) -> None:
     Raises:
         UnreadableError: it is such a header.
     """
-    if not any(names):
+    if not names:
         raise UnreadableError(line, "The first line must name the columns; it says nothing.")
-    twice = next((name for number, name in enumerate(names) if name and name in names[:number]), None)
+    twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
     if twice:
         raise UnreadableError(line, f"Two columns are called “{twice[:40]}”. Rename one of them.")
     if len(names) > MOST_COLUMNS:

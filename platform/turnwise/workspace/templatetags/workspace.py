@@ -19,7 +19,7 @@ from turnwise.quality.flagging import describe_flag
 from turnwise.quality.models import Flag
 from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.models import Study
-from turnwise.studies.queries import may_change
+from turnwise.studies.sharing.permissions import Permission, permissions_of
 from turnwise.studies.tasks import task_of
 from turnwise.workspace.study_steps import Step, next_step
 
@@ -49,12 +49,19 @@ def next_step_of(context: Context, study: Study) -> Step | None:
     return next_step(study)
 
 
+@register.simple_tag(takes_context=True)
+def permissions_on(context: Context, study: Study) -> dict[str, bool]:
+    """Permissions of the reader on the study by name, such as `change`; looked up once per page."""
+    request = context["request"]
+    known: dict[int | None, dict[str, bool]] = request.__dict__.setdefault("permissions_on_studies", {})
+    if study.pk not in known:
+        granted = permissions_of(request.user, study)
+        known[study.pk] = {permission.value: permission in granted for permission in Permission}
+    return known[study.pk]
+
+
 def _works_on(context: Context, study: Study) -> bool:
-    """True if the reader works on the study; looked up once per page."""
-    known = context.render_context.get("works_on")
-    if known is None:
-        known = context.render_context["works_on"] = may_change(context["request"].user, study)
-    return bool(known)
+    return permissions_on(context, study)["change"]
 
 
 @register.simple_tag(takes_context=True)
@@ -62,8 +69,9 @@ def pages_of(context: Context, study: Study) -> list[Page]:
     """Pages of the study's navigation bar, in order."""
     task, request = task_of(study), context.get("request")
     works_on_it = request is None or _works_on(context, study)
+    reviews = works_on_it or permissions_on(context, study)["review"]
     found = [(_("Study"), "flask-conical", study.get_absolute_url())]
-    if works_on_it and isinstance(task, WorkerTask):
+    if reviews and isinstance(task, WorkerTask):
         found += [(_("Monitor"), "square-activity", reverse("monitoring:monitor", args=[study.pk]))]
     if task.has_conversations:
         found += [(_("Conversations"), "messages-square", reverse("labels:dialogues", args=[study.pk]))]
@@ -71,6 +79,7 @@ def pages_of(context: Context, study: Study) -> list[Page]:
         found += [(_("Items"), "list-checks", reverse(task.read_at, args=[study.pk]))]
     if works_on_it and isinstance(task, WorkerTask) and not study.rehearsal_of_id:
         found += [(_("Participants"), "users", reverse("crowd:participants", args=[study.pk]))]
+    if reviews and isinstance(task, WorkerTask) and not study.rehearsal_of_id:
         found += [(_("Quality"), "shield-check", reverse("quality:study", args=[study.pk]))]
     if isinstance(task, TaskWithReport):
         found += [(_("Results"), "trending-up", reverse("reports:study", args=[study.pk]))]

@@ -2,19 +2,24 @@ import asyncio
 import os
 import signal
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
+from chatbots.hosting.health import State
 from chatbots.hosting.resident import leave
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.hosting.host_process import Hosting
 from turnwise.bots.models import Bot
 from turnwise.live.subprocesses import environment, python_command
+from turnwise.project.supervision.processes import DRAIN, READY_FILE
 
 GLANCE_SECONDS = 1.0
+# Longer than any bot takes for a reply.
+MOST_SECONDS_TO_DRAIN = 150.0
 
 
 class Command(BaseCommand):
@@ -55,12 +60,13 @@ class Command(BaseCommand):
 
     async def _host(self) -> bool:
         """Host until a signal; True if the process must be replaced because of a bot that hangs."""
-        stopping = asyncio.Event()
+        stopping, draining = asyncio.Event(), asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        asyncio.get_running_loop().add_signal_handler(DRAIN, draining.set)
         last_news = ""
-        async with Hosting():
-            while not stopping.is_set() and not resident_bots.needs_new_process():
+        async with Hosting() as hosting:
+            while not stopping.is_set() and not draining.is_set() and not resident_bots.needs_new_process():
                 news = ", ".join(
                     f"{each.row.name}: {each.resident.state}" for each in resident_bots.hosted_bots()
                 )
@@ -68,11 +74,22 @@ class Command(BaseCommand):
                     self.stdout.write(news or "There is no active bot of that name.")
                     self.stdout.flush()
                     last_news = news
+                    _note_that_all_are_loaded()
                 try:
                     await asyncio.wait_for(stopping.wait(), GLANCE_SECONDS)
                 except TimeoutError:
                     continue
-            return not stopping.is_set()
+            if draining.is_set():
+                await hosting.withdraw()
+                await hosting.finish(MOST_SECONDS_TO_DRAIN)
+            return not stopping.is_set() and not draining.is_set()
+
+
+def _note_that_all_are_loaded() -> None:
+    """Tell who started this host, by a file that they named, once no bot is loading any more."""
+    file = os.environ.get(READY_FILE)
+    if file and all(each.resident.state is not State.LOADING for each in resident_bots.hosted_bots()):
+        Path(file).touch()
 
 
 def _keep_running(names: list[str]) -> NoReturn:

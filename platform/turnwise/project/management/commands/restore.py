@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -12,12 +15,15 @@ from turnwise.project.database import (
     migrate_and_check,
     restore,
 )
+from turnwise.project.supervision import installation
+from turnwise.project.supervision.embedded import PostgreSQL
+from turnwise.project.supervision.processes import StartError
 
 
 class Command(BaseCommand):
     help = (
         "Put what `manage.py backup` wrote in the place of what the database holds: all of it or nothing. "
-        "First stop all programs of Turnwise but PostgreSQL."
+        "First stop all programs of Turnwise but a PostgreSQL of your own. The embedded one starts by itself."
     )
     requires_system_checks = []
 
@@ -28,6 +34,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, file: Path, replace: bool, **options: Any) -> None:
+        if not os.environ.get("DATABASE_URL"):
+            _restore_embedded(file, replace=replace)
+            return
         try:
             restore(settings.DATABASE_URL, file, replace=replace)
         except DumpError as error:
@@ -42,3 +51,24 @@ class Command(BaseCommand):
                 f"one: {difference}. Run that version on this database, or restore another backup here."
             ) from None
         self.stdout.write(f"{file} is restored.")
+
+
+def _restore_embedded(file: Path, *, replace: bool) -> None:
+    """Start the embedded PostgreSQL alone, and run this command on it as the owner of its tables."""
+    command = [sys.executable, "-m", "turnwise", "manage", "restore", str(file.absolute())]
+    command += ["--replace"] if replace else []
+    try:
+        with installation.sole_use(settings.VAR):
+            server = PostgreSQL(settings.VAR / "postgresql")
+            try:
+                server.start()
+                installation.forget_preparation(server.folder)  # the next start checks the data first
+                addresses = {"DATABASE_URL": server.owner_url, "APPLICATION_DATABASE_URL": server.url}
+                environment = {**os.environ, **addresses, "TURNWISE_VAR": str(settings.VAR)}
+                status = subprocess.run(command, env=environment, check=False).returncode
+            finally:
+                server.stop()
+    except (StartError, OSError) as error:
+        raise CommandError(str(error)) from None
+    if status:
+        sys.exit(status)

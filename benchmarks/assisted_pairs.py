@@ -1,0 +1,142 @@
+"""Simulated studies of pairs that people and a machine judge judged, for `benchmarks/assisted.py`.
+
+Outcomes follow Davidson's model with an effect of each pair, of each context on each system, and of each
+rater's taste. The judge answers in both orders of the sides and leans to the side that it reads first.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations, product
+
+import numpy as np
+from numpy.random import Generator
+
+from evaluation.assisted.estimates import AssistedEstimate
+from evaluation.assisted.pairs import AssistedPairs, assisted_win_shares
+from evaluation.assisted.strengths import assisted_strengths
+from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import FloatArray
+from evaluation.statistics.pairwise import expected_strengths
+
+POOL = 400  # pairs that only the judge labels
+QUALITY = {2: (0.4, -0.4), 4: (0.6, 0.2, -0.2, -0.6)}  # by number of systems, log-strengths within a pair
+TIES = -0.5  # Davidson's tie tendency within a pair
+PAIR, CONTEXT, TASTE = 3.0, 0.6, 0.5  # deviations of effects of pairs, contexts and raters, in logits
+FIRST_READ = 0.4  # how far the judge leans to the side that it reads first
+FAVOUR = 1.5  # how far a favouring judge leans to the first system
+KINDS = ("good", "useless", "hostile", "favouring")
+Simulate = Callable[[Generator], AssistedEstimate | Undefined]
+
+
+def outcome_chances(eta: FloatArray) -> FloatArray:
+    """(n, 3) probabilities that the first is better, the second, or neither."""
+    odds = np.exp(np.stack([eta / 2, -eta / 2, np.full_like(eta, TIES)], axis=1))
+    found: FloatArray = odds / odds.sum(axis=1, keepdims=True)
+    return found
+
+
+def expected_shares(systems: int) -> dict[tuple[str, str], list[float]]:
+    """Shares of the outcomes of every two systems among all pairs, contexts and raters, by quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    deviation = np.sqrt(PAIR**2 + 2 * CONTEXT**2 + 2 * TASTE**2)
+    return {
+        (str(i), str(j)): (
+            weights
+            @ outcome_chances(QUALITY[systems][i] - QUALITY[systems][j] + deviation * nodes)
+            / weights.sum()
+        ).tolist()
+        for i, j in combinations(range(systems), 2)
+    }
+
+
+def judged(rng: Generator, kind: str, eta: FloatArray, has_first: FloatArray) -> FloatArray:
+    """(N, 3) shares of the judge's answers over both orders; NaN for 3 % of the pairs."""
+    seen = eta + 0.7 * rng.normal(size=len(eta))
+    if kind == "useless":
+        seen = 2 * rng.normal(size=len(eta))
+    elif kind == "hostile":
+        seen = -seen
+    elif kind == "favouring":
+        seen = seen + FAVOUR * has_first
+    found = np.zeros((len(eta), 3))
+    for bias in (FIRST_READ, -FIRST_READ):
+        answer = np.select([seen + bias > 0.7, seen + bias < -0.7], [0, 1], 2)
+        found[np.arange(len(eta)), answer] += 0.5
+    found[rng.random(len(eta)) < 0.03] = np.nan
+    return found
+
+
+def pairs_of_study(
+    rng: Generator, kind: str, n: int, systems: int, *, each: int = 0, pool: int = 0
+) -> AssistedPairs:
+    """N pairs among others, in contexts of two pairs.
+
+    People are workers with so many pairs each, or 2 for each pair of a pool of raters.
+    """
+    total = n + POOL
+    sides = np.array(list(combinations(range(systems), 2)))
+    first, second = sides[rng.integers(0, len(sides), total)].T
+    context = np.arange(total) // 2
+    in_context = CONTEXT * rng.normal(size=(total, systems))
+    quality = np.array(QUALITY[systems]) + in_context[context]
+    rows = np.arange(total)
+    eta = quality[rows, first] - quality[rows, second] + PAIR * rng.normal(size=total)
+    labelled = rng.permutation(total)[:n]
+    if each:
+        item, rater = labelled, np.arange(n) // each
+    else:
+        item, rater = np.repeat(labelled, 2), np.argsort(rng.random((n, pool)), axis=1)[:, :2].ravel()
+    taste = TASTE * rng.normal(size=(n + pool, systems))
+    for_people = eta[item] + taste[rater, first[item]] - taste[rater, second[item]]
+    chances = outcome_chances(for_people).cumsum(axis=1)
+    outcome = (rng.random((len(item), 1)) > chances[:, :2]).sum(axis=1)
+    judge = judged(rng, kind, eta, (first == 0).astype(float))
+    names = np.array([str(system) for system in range(systems)], dtype=object)
+    return AssistedPairs(names, first, second, context, judge, item, outcome, rater)
+
+
+def strength_study(
+    rng: Generator, make: Callable[[Generator], AssistedPairs]
+) -> AssistedEstimate | Undefined:
+    """Strength of the first system."""
+    found = assisted_strengths(make(rng))
+    return found if isinstance(found, Undefined) else found.strength["0"]
+
+
+def difference_study(
+    rng: Generator, make: Callable[[Generator], AssistedPairs]
+) -> AssistedEstimate | Undefined:
+    """Strength of the first system less that of the second."""
+    found = assisted_strengths(make(rng))
+    return found if isinstance(found, Undefined) else found.differences[0][2]
+
+
+def win_study(rng: Generator, make: Callable[[Generator], AssistedPairs]) -> AssistedEstimate | Undefined:
+    """Share of its pairs that the first system wins, ties by half."""
+    return assisted_win_shares(make(rng))["0"]
+
+
+def designs() -> Iterator[tuple[str, float, Simulate]]:
+    """Name, truth and simulation of all designs."""
+    given = [
+        (20, 2, 1, 0, "20 pairs of 2 systems, workers with 1 each"),
+        (60, 2, 3, 0, "60 pairs of 2 systems, workers with 3 each"),
+        (60, 2, 0, 10, "60 pairs of 2 systems, 2 of 10 raters"),
+        (80, 4, 1, 0, "80 pairs of 4 systems, workers with 1 each"),
+        (120, 4, 4, 0, "120 pairs of 4 systems, workers with 4 each"),
+        (120, 4, 0, 12, "120 pairs of 4 systems, 2 of 12 raters"),
+    ]
+    for kind, (n, systems, each, pool, words) in product(KINDS, given):
+        make = partial(pairs_of_study, kind=kind, n=n, systems=systems, each=each, pool=pool)
+        strength = expected_strengths(expected_shares(systems))
+        if systems == 2:
+            truth, simulate = strength["0"] - strength["1"], difference_study
+            yield f"difference of strengths, {kind} judge, {words}", truth, partial(simulate, make=make)
+        else:
+            yield f"strength, {kind} judge, {words}", strength["0"], partial(strength_study, make=make)
+    shares = [row for pair, row in expected_shares(4).items() if "0" in pair]
+    share = float(np.mean([row[0] + row[2] / 2 for row in shares]))
+    for kind in KINDS:
+        make = partial(pairs_of_study, kind=kind, n=120, systems=4, pool=12)
+        name = f"share of wins, {kind} judge, 120 pairs of 4 systems, 2 of 12 raters"
+        yield name, share, partial(win_study, make=make)

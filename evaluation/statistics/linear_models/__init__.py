@@ -1,0 +1,1 @@
+"""Least squares: regression, analysis of variance, and errors that allow for clusters."""

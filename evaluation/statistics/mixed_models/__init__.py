@@ -1,0 +1,1 @@
+"""Models with normal effects of raters and items, fitted by Laplace's approximation."""

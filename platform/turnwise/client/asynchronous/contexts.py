@@ -1,0 +1,123 @@
+"""Sets of contexts, and runs of responses to them."""
+
+from pathlib import Path
+from typing import Any, Self
+
+from turnwise.client.asynchronous.connection import AsyncClient
+from turnwise.client.asynchronous.jobs import AsyncJob
+from turnwise.client.asynchronous.records import AsyncRecords
+from turnwise.client.asynchronous.titled import AsyncTitled
+from turnwise.client.rows import Context, Response
+
+
+class AsyncRun(AsyncJob):
+    """One system's responses to the contexts of a set."""
+
+    _what = "The run"
+    _continue = "retry"
+
+    @classmethod
+    async def start(cls, client: AsyncClient, context_set: int, bot: str, **options: Any) -> Self:
+        """Have a bot respond to every context of a set; `wait` waits for it.
+
+        Args:
+            client: connection to the installation.
+            context_set: id of the set.
+            bot: name of the bot.
+            options: `version` of the set (the newest), `repetitions`, `seed`, `stores_reasoning`.
+        """
+        sent = {"context_set": context_set, "bot": bot, **options}
+        return cls(client, "/runs", await client.call("POST", "/runs", sent))
+
+    @classmethod
+    async def load(
+        cls, client: AsyncClient, context_set: int, file: str | Path, **options: Any
+    ) -> list[Self]:
+        """Import a file of responses by other systems, as a run of each system in it.
+
+        Args:
+            client: connection to the installation.
+            context_set: id of the set.
+            file: its ending, .jsonl or .csv, says its format.
+            options: `version` of the set, `system` if the file names no models.
+        """
+        sent = {"context_set": context_set, **_file(Path(file)), **options}
+        return [cls(client, "/runs", each) for each in await client.call("POST", "/runs/files", sent)]
+
+    @classmethod
+    async def get(cls, client: AsyncClient, run: int) -> Self:
+        """Find a run by its id."""
+        return cls(client, "/runs", await client.get(f"/runs/{run}"))
+
+    @classmethod
+    async def find(cls, client: AsyncClient) -> list[Self]:
+        """The runs that you may see, the newest first."""
+        return [cls(client, "/runs", each) async for each in client.pages("/runs")]
+
+    def responses(self) -> AsyncRecords[Response]:
+        """Its responses, in the order in which they came."""
+        return AsyncRecords(lambda: self._client.pages(f"{self._path}/responses"))
+
+
+class AsyncContextSet(AsyncTitled):
+    """A set of contexts. Its versions never change.
+
+    Attributes:
+        id: number in its addresses.
+        details: all values, with its `versions`, the newest first.
+    """
+
+    _list = "/context-sets"
+
+    @classmethod
+    async def load(
+        cls, client: AsyncClient, file: str | Path, *, name: str, title: str, licence: str, **options: Any
+    ) -> Self:
+        """Import a file of contexts as a new set.
+
+        Args:
+            client: connection to the installation.
+            file: its ending, .jsonl, .csv or .txt, says its format.
+            name: short name, which stays.
+            title: title on pages.
+            licence: licence of the texts.
+            options: `description`, and the `language` of contexts for which the file names none.
+        """
+        sent = {"name": name, "title": title, "licence": licence, **_file(Path(file)), **options}
+        return cls(client, await client.call("POST", "/context-sets", sent))
+
+    @property
+    def version(self) -> int:
+        """Number of its newest version."""
+        return int(self.details["versions"][0]["number"])
+
+    async def add_version(self, file: str | Path, **options: Any) -> Self:
+        """Import a file as its next version; studies keep the version that they have."""
+        path = f"/context-sets/{self.id}/versions"
+        self.details = dict(await self._client.call("POST", path, {**_file(Path(file)), **options}))
+        return self
+
+    def contexts(self, version: int | None = None) -> AsyncRecords[Context]:
+        """The contexts of a version, the newest if none is named."""
+        path = f"/context-sets/{self.id}/versions/{version or self.version}/contexts"
+        return AsyncRecords(lambda: self._client.pages(path))
+
+    async def draw(self, number: int | None = None, *, version: int | None = None, **choice: Any) -> Self:
+        """Draw some contexts of a version as a set of your own.
+
+        Args:
+            number: how many; None: all that fit.
+            version: which version; None: the newest.
+            choice: `seed`, `title`, `turns`, `category`, `language`, `consistency`, `text`.
+        """
+        path = f"/context-sets/{self.id}/versions/{version or self.version}/subset"
+        return type(self)(self._client, await self._client.call("POST", path, {"number": number, **choice}))
+
+    async def run(self, bot: str, **options: Any) -> AsyncRun:
+        """Have a bot respond to every context; see `AsyncRun.start`."""
+        return await AsyncRun.start(self._client, self.id, bot, **options)
+
+
+def _file(path: Path) -> dict[str, str]:
+    """Fields of a request that carries a whole file."""
+    return {"text": path.read_text(encoding="utf-8"), "origin": path.name, "format": path.suffix.lstrip(".")}

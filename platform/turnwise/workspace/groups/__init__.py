@@ -1,0 +1,1 @@
+"""Pages and calls about groups: the list, one group with its members and studies, and joining by a link."""

@@ -1,0 +1,140 @@
+"""Badges of published scores, and leaderboards of studies with the same protocol."""
+
+import json
+from typing import Any
+from uuid import UUID
+from xml.etree import ElementTree
+
+import pytest
+from django.test import Client
+
+from tests.conftest import MakePairs, MakeStudy
+from tests.desks import begin
+from tests.planted import computed, talked
+from tests.publications.conftest import Publish
+from turnwise.judging.queue import services as judging
+from turnwise.publications.badge import NoBadgeError, badge
+from turnwise.publications.models import Publication, PublishedVersion
+from turnwise.studies.models import Study
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def results(cells: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    ask = {
+        "headline": "ssa", "level": 0.95, "preferences": [],
+        "columns": [{"key": "ssa", "title": "SSA", "percent": True}],
+        "bots": [{"bot": bot, "cells": [cell]} for bot, cell in cells.items()],
+    }  # fmt: skip
+    return {"results": {"asks": [ask]}}
+
+
+def texts(drawn: str) -> list[str]:
+    return [each.text or "" for each in ElementTree.fromstring(drawn).iter(f"{SVG}text")]
+
+
+def test_a_badge_says_score_and_interval() -> None:
+    drawn = badge(results({"Meena": {"value": 72.4, "low": 65.8, "high": 78.1}}))
+
+    assert texts(drawn) == ["SSA", "72\u00a0% [66, 78]"]
+    root = ElementTree.fromstring(drawn)
+    title = root.find(f"{SVG}title")
+    assert title is not None
+    assert title.text == "SSA of Meena: 72\u00a0% [66, 78], 95\u00a0% interval in brackets"
+    assert root.get("aria-label") == title.text
+
+
+def test_a_badge_of_several_names_its_system_and_is_the_best_one_s_by_default() -> None:
+    two = results({"A<b>": {"value": 60.0}, "B": {"value": 70.0, "low": 60.0, "high": 80.0}})
+
+    assert texts(badge(two)) == ["B · SSA", "70\u00a0% [60, 80]"]
+    assert texts(badge(two, "A<b>")) == ["A<b> · SSA", "60\u00a0%"]
+    with pytest.raises(NoBadgeError, match=r"No system is called “C”\. There are: B, A<b>"):
+        badge(two, "C")
+    with pytest.raises(NoBadgeError, match="no main score"):
+        badge(results({}))
+
+
+def with_anchors(version: PublishedVersion, by: float) -> str:
+    """The snapshot, as if the study had judged anchors and given so many points more than is known."""
+    snapshot = json.loads(version.snapshot)
+    ask = snapshot["results"]["asks"][0]
+    number = [column["key"] for column in ask["columns"]].index(ask["headline"])
+    systems = []
+    for bot in ask["bots"]:
+        value = bot["cells"][number]["value"] - by
+        linked = {"value": value, "error": 12.0, "low": value - 24, "high": value + 24}
+        systems.append({"bot": bot["bot"], "linked": linked})
+    shift = {"value": by, "error": 1.5, "low": by - 3, "high": by + 3, "anchors": 20, "raters": 6}
+    score = {"key": ask["headline"], "title": "SSA", "is_percent": True, "shift": shift, "systems": systems}
+    pack = {"title": "Wave 1", "version": 1, "sha256": "a" * 64}
+    ask["anchors"] = {"pack": pack, "judged": 20, "level": 0.95, "scores": [score]}
+    return json.dumps(snapshot)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_leaderboard_has_the_blocks_of_studies_with_the_same_protocol(
+    judged: Study, published: Publish, make_study: MakeStudy
+) -> None:
+    first = published(judged, address="first", in_leaderboard="on")
+    other = make_study({"third": 5, "fourth": 5}, title="Second study", min_turns=2, max_turns=8)
+    own = make_study({"fifth": 5}, title="Own design", protocol="", min_turns=2, max_turns=8)
+    for study in (other, own):
+        for _ in range(4):
+            talked(study, [(True, True), (False, False)])
+        computed(study)
+    second = published(other, address="second", title="Second <study>", in_leaderboard="on")
+    published(own, address="own", in_leaderboard="on")
+    reader = Client()
+
+    page = reader.get("/leaderboards/").content.decode()
+
+    assert page.count("<h2") == 1
+    assert "Second &lt;study&gt;" in page
+    assert page.index("Second &lt;study&gt;") < page.index("Two bots")  # newest first, not best first
+    assert "no order of systems of different studies is claimed" in page
+    assert "/published/own/" not in page  # it follows no protocol
+    rank = json.loads(first.snapshot)["results"]["asks"][0]["bots"][0]["rank"]
+    assert rank == {"best": 1, "worst": 2}
+    assert "1 to 2" in page
+    assert "On one scale" not in page
+    for version, by in ((first, 2.0), (second, -1.0)):
+        PublishedVersion.objects.filter(pk=version.pk).update(snapshot=with_anchors(version, by))
+    page = reader.get("/leaderboards/").content.decode()
+    assert "On one scale by the anchors “Wave 1”, version 1" in page
+    assert page.count("Second &lt;study&gt;") == 3  # its block, and a row for each of its systems
+    assert "1 to 4" in page
+    Publication.objects.filter(slug="second").update(in_leaderboard=False)
+    page = reader.get("/leaderboards/").content.decode()
+    assert "On one scale" not in page  # of one study alone
+    assert "Second &lt;study&gt;" not in page
+    assert reader.get("/leaderboards/?page=x").status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pairs_are_published_with_ranks_and_a_badge(make_pairs: MakePairs, published: Publish) -> None:
+    study = make_pairs(12, ("Alpha", "Beta"), raters=3, question_set="preference")
+    for _ in range(3):
+        desk = begin(study)
+        while items := judging.state(desk)["items"]:
+            is_first = "Alpha" in items[0]["sides"][0]["texts"][0]
+            is_liked = "c1" not in items[0]["sides"][0]["texts"][0]
+            liked = "first" if is_first == is_liked else "second"
+            judging.judge(desk, key=UUID(items[0]["key"]), answers={"better": liked})
+    computed(study)
+
+    published(study, address="pairs", rows="bot_texts", in_leaderboard="on")
+
+    reader = Client()
+    page = reader.get("/published/pairs/").content.decode()
+    assert "Lead, points" in page
+    assert "Beta" in page
+    results = reader.get("/published/pairs/results.json").json()["results"]["asks"][0]
+    assert results["preferences"][0]["meetings"][0]["labels"] == 36
+    best = max(results["preferences"][0]["strengths"]["bots"], key=lambda bot: bot["value"])
+    assert set(best["rank"]) == {"best", "worst"}
+    drawn = texts(reader.get("/published/pairs/badge.svg").content.decode())
+    assert drawn[0] == f"{best['bot']} · strength"
+    shown = f"{best['value']:.2f} [{best['low']:.2f}, {best['high']:.2f}] · rank 1 to 2"
+    assert drawn[1] == shown.replace("-", "\u2212")
+    assert "Log-odds, with their 90\u00a0% interval" in reader.get("/leaderboards/").content.decode()
