@@ -32,7 +32,7 @@ async def run(browser: Browser, site: str) -> AsyncIterator[Run]:
         script = """async argument => {
             const modules = await Promise.all(
                 ["chat/store", "kit/composer", "kit/outbox", "kit/answers", "kit/subjects", "kit/keys",
-                 "kit/question", "kit/finish", "practice/verdict"].map(
+                 "kit/attention", "kit/question", "kit/finish", "practice/verdict"].map(
                     name => import(`/static/js/${name}.js`)));
             const m = Object.assign({}, ...modules);
             BODY
@@ -438,3 +438,25 @@ async def test_an_answer_agrees_with_the_authors_if_it_is_the_same_or_near_on_a_
     assert [(each["own"], each["author"], each["agrees"]) for each in found] == [
         ("5", "6", True), ("4", "6", False), ("Food", "Art, Food", False), ("mine", "theirs", True),
     ]  # fmt: skip
+
+
+SLOWLY = """return new Promise(resolve => {
+    const attention = new m.Attention(() => {
+        const mayPress = attention.mayPress;
+        for (const until = performance.now() + 400; performance.now() < until; );  // a page that draws slowly
+        if (mayPress) resolve("counts");
+    });
+    attention.ask("reply", "sensible");
+    setTimeout(() => {
+        attention.meet("reply", argument.length);
+        attention.read("reply");
+    }, argument.metAfter);
+    setTimeout(resolve, 10_000, "never counts");
+})"""
+
+
+@pytest.mark.parametrize("met_after", [0, 1000])
+async def test_keys_begin_to_count_though_the_page_is_slow_or_the_text_comes_late(
+    run: Run, met_after: int
+) -> None:
+    assert await run(SLOWLY, {"length": 10, "metAfter": met_after}) == "counts"

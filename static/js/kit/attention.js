@@ -45,7 +45,10 @@ export class Attention {
     this.current = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
-    document.addEventListener("visibilitychange", () => this.wakeUp());
+    document.addEventListener("visibilitychange", () => {
+      this.wakeUp();
+      if (!document.hidden) this.onChange(); // a time may have passed just before the page was hidden
+    });
   }
 
   /**
@@ -57,6 +60,7 @@ export class Attention {
   meet(subject, length) {
     if (this.subjects.has(subject)) return;
     this.subjects.set(subject, { at: performance.now(), seen: this.inSight(), length, isRead: false });
+    if (this.current?.subject === subject) this.wakeUp(); // it was asked about before
   }
 
   /** Another text stands in its place, which has to be read as well. @param {string} subject */
@@ -131,8 +135,8 @@ export class Attention {
     const next = Math.min(...moments.filter((moment) => moment > 0));
     if (!Number.isFinite(next)) return;
     this.timer = setTimeout(() => {
+      this.wakeUp(); // first: a time that passes during the change would be missed after it
       this.onChange();
-      this.wakeUp();
     }, Math.ceil(next) + 1);
   }
 }
