@@ -1,7 +1,8 @@
 # make serve   run Turnwise here: everything it needs is installed into .venv, all data stays in var/
 #              make serve MODELS=no leaves out PyTorch and the bots that need it
 # make smollm2 fetch a small instruction model of 2024 into var/models/smollm2, to compare with (docs/bots.md)
-# make test    every test, with a real PostgreSQL, Redis, nginx and browser; what did not run is listed at the end
+# make test    every test, with a real PostgreSQL, Redis, nginx and browser; what did not run, and what took longest,
+#              is listed at the end
 # make docs    the manual as a site that needs no network, in var/site
 # make lint    style, types and import rules
 # make check   the same, and the tests of migrations and documentation
@@ -29,7 +30,7 @@ PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or
 test: setup
 	TURNWISE_CHROMIUM="$$(scripts/chromium.sh $(BIN)/python)" && export TURNWISE_CHROMIUM && \
 	TURNWISE_NGINX="$$(scripts/nginx.sh .venv/nginx || true)" && export TURNWISE_NGINX && \
-	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile $(TESTS)
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --durations 40 --durations-min 10 $(TESTS)
 
 docs: setup
 	$(BIN)/python scripts/manual_site.py

@@ -35,6 +35,28 @@ def test_conversations_are_measured_decided_on_and_taken_back(study: Study, rex:
     assert (back["state"], back["reason"]) == ("pending", "")
 
 
+def test_only_waiting_conversations_within_all_limits_are_accepted_together(
+    study: Study,  # noqa: F811
+    rex: User,
+    mallory: User,
+) -> None:
+    fine, rejected, short = good(study), good(study), talk(study, "Hi", "Hi you", "Oh damn bullshit", "Bye")
+    path = f"/studies/{study.code}/review"
+    called(rex, "PUT", f"{path}/{rejected.public_id}", {"state": "rejected", "reason": "Rude"})
+    sent = {"dialogues": [str(each.public_id) for each in (fine, rejected, short)]}
+
+    done, again = (called(rex, "POST", f"{path}/accept", sent).json() for _ in range(2))
+
+    assert (done, again) == ({"accepted": 1}, {"accepted": 0})
+    states = {row["dialogue"]: row["state"] for row in in_pages(rex, path, 5)}
+    assert states == {
+        str(fine.public_id): "accepted",
+        str(rejected.public_id): "rejected",
+        str(short.public_id): "pending",
+    }
+    assert called(mallory, "POST", f"{path}/accept", sent).status_code == 404
+
+
 def test_limits_are_changed_as_shares(study: Study, rex: User) -> None:  # noqa: F811
     path = f"/studies/{study.code}/review/limits"
 

@@ -13,6 +13,7 @@ from pytest_django import Settings
 
 from tests.conftest import MakeQueue, MakeStudy
 from tests.planted import SignIn
+from tests.studies.test_rest import called
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.crowd.models import StudyPanel
@@ -124,6 +125,17 @@ def test_the_pdf_has_the_same_texts(designed: Study, rex: User, sign_in: SignIn)
     assert "How long data are kept" in text
 
 
+def test_a_program_gets_the_same_pdf(designed: Study, rex: User, mallory: User, sign_in: SignIn) -> None:
+    path = f"/studies/{designed.code}/ethics.pdf"
+
+    sent = called(rex, "GET", path)
+
+    assert sent["Content-Type"] == "application/pdf"
+    read = "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(sent.content)).pages)
+    assert read == pdf_of(sign_in(rex), designed)
+    assert called(mallory, "GET", path).status_code == 404
+
+
 def test_arabic_is_in_the_pdf(make_study: MakeStudy, rex: User, sign_in: SignIn) -> None:
     study = make_study(title=ARABIC, languages=["ar"])
 
@@ -142,8 +154,10 @@ def test_characters_that_the_font_lacks_are_named_and_the_page_can_be_printed(
     client = sign_in(rex)
 
     refused = client.get(f"/studies/{study.pk}/privacy/ethics/file/")
+    program = called(rex, "GET", f"/studies/{study.code}/ethics.pdf")
 
-    assert refused.status_code == 422
+    assert (refused.status_code, program.status_code) == (422, 409)
+    assert "its font has no sign for 聊 天" in program.json()["detail"]
     assert "its font has no sign for 聊 天" in refused.content.decode()
     assert client.get(f"/studies/{study.pk}/privacy/ethics/").status_code == 200
 

@@ -5,13 +5,14 @@ from turnwise.studies.sharing.permissions import Permission
 TO_SEE: dict[str, Permission] = {
     **dict.fromkeys(
         (
-            "api-1:dialogues", "api-1:label_stream", "api-1:labels", "api-1:report", "api-1:turns",
-            "dialogues:staff_picture", "exports:data_set", "exports:neural_chat_ratings",
-            "exports:neural_chat_records", "exports:openai_messages", "exports:preferences",
-            "exports:inspect_logs", "exports:sharegpt", "exports:turn_table_csv",
-            "exports:turn_table_workbook", "exports:topical_chat_conversations",
-            "exports:topical_chat_reading_sets",
-            "exports:turns_csv", "exports:turns_jsonl", "judging:item", "judging:items", "judging:make_pack",
+            "api-1:dialogues", "api-1:study_file", "api-1:study_files", "api-1:labels", "api-1:report",
+            "api-1:turns",
+            "dialogues:staff_picture", "exports:dataset.zip", "exports:chat_ratings.csv",
+            "exports:chatrecords.csv", "exports:openai.jsonl", "exports:preferences.jsonl",
+            "exports:inspect_logs.zip", "exports:sharegpt.jsonl", "exports:turn_table.csv",
+            "exports:turn_table.xlsx", "exports:conversations.json",
+            "exports:reading_sets.json",
+            "exports:turns.csv", "exports:turns.jsonl", "judging:item", "judging:items", "judging:make_pack",
             "judging_task:both_groups", "judging_task:both_groups_csv", "labels:dialogues",
             "labels:transcript", "reports:stamp", "reports:study", "workspace:overview",
         ),

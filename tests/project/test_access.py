@@ -560,6 +560,7 @@ def things(
             "pk": MessageTemplate.objects.create(owner=rex, title="Thanks", text="Thanks").pk
         },
         "quality:panel_file": {"name": "prolific-approve"},
+        "api-1:study_file": {"name": "turns.csv"},
     }
 
 

@@ -181,6 +181,7 @@ def named(
         "/decline": offered[1].code,
         "worker": taking_part.pseudonym,
         "table": "turns",
+        "studies": "turns.csv",  # a file of a study
         "key": asked.key,
         "bots": bot.name,
         "question-sets": asked.own_set.name,

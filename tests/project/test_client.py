@@ -90,6 +90,8 @@ def test_a_study_runs_from_a_draft_to_a_recomputed_bundle(
         report = copy.report()
         bundle = copy.bundle(tmp_path / "study.zip")
         table = pyarrow.parquet.read_table(copy.table("labels", tmp_path / "labels.parquet"))
+        chats = copy.download(tmp_path / "openai.jsonl").read_text().splitlines()
+        offered = {each["name"] for each in copy.files()}
         checks = study.checks()
         study.open()
         found = next(iter(Study.find(client, "small talk")))
@@ -100,6 +102,8 @@ def test_a_study_runs_from_a_draft_to_a_recomputed_bundle(
     assert {turn["dialogue"] for turn in turns} <= {each["dialogue"] for each in dialogues}
     assert {label["rater"] for label in labels} <= {each["worker"] for each in participants}
     assert table.num_rows == len(labels) > 0
+    assert len(chats) == sum(each["ending"] == "complete" for each in dialogues) > 0
+    assert {"turns.csv", "openai.jsonl", "turn_table.xlsx"} <= offered
     assert (study.settings["min_turns"], study.bots) == (4, {"eliza": 6, "generic": 6})
     assert (checks["can_open"], study.state, found["code"]) == (True, "open", study.code)
     command = [sys.executable, "-m", "evaluation", "recompute", str(bundle)]

@@ -55,8 +55,8 @@ def pages(study: Study) -> dict[str, str]:
     named = {
         name: reverse(name, args=[study.pk])
         for name in (
-            "workspace:overview", "reports:study", "reports:stamp", "labels:dialogues", "exports:turns_csv",
-            "exports:turns_jsonl", "monitoring:monitor", "studies:edit", "studies:opening", "studies:sharing",
+            "workspace:overview", "reports:study", "reports:stamp", "labels:dialogues", "exports:turns.csv",
+            "exports:turns.jsonl", "monitoring:monitor", "studies:edit", "studies:opening", "studies:sharing",
             "crowd:participants", "crowd:payments", "crowd:panels", "crowd:preview", "rehearsals:rehearsal",
             "exports:bundle", "quality:study", "studies:preregistration",
         )
@@ -68,11 +68,11 @@ def pages(study: Study) -> dict[str, str]:
 
 FOR_READERS = {
     "workspace:overview", "reports:study", "reports:stamp", "reports:chart_svg", "labels:dialogues",
-    "labels:transcript", "exports:turns_csv", "exports:turns_jsonl",
+    "labels:transcript", "exports:turns.csv", "exports:turns.jsonl",
 }  # fmt: skip
 
 
-NO_PAGES = {"reports:stamp", "reports:chart_svg", "exports:turns_csv", "exports:turns_jsonl"}
+NO_PAGES = {"reports:stamp", "reports:chart_svg", "exports:turns.csv", "exports:turns.jsonl"}
 FOR_REVIEWERS = FOR_READERS | {
     "monitoring:monitor",
     "crowd:preview",

@@ -61,6 +61,18 @@ class VerdictIn(Schema, extra="forbid"):
     reason: str = Field("", max_length=services.MOST_WORDS, description="Needed to reject.")
 
 
+class FittingIn(Schema, extra="forbid"):
+    """Conversations that are accepted if they are pending and within all limits."""
+
+    dialogues: Annotated[list[UUID], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class FittingOut(Schema):
+    """How many of them are accepted now; the others wait for a decision of their own, or have one."""
+
+    accepted: int
+
+
 class DialogueBonusIn(Schema, extra="forbid"):
     """A bonus for both speakers of an accepted conversation."""
 
@@ -107,6 +119,17 @@ def change_review_limits(
             raise InvalidFieldsError({key: [f"{value:g} is no share. Send a number from 0 to 1, or null."]})
     services.set_limits(study, services.limits_of(study) | sent)
     return services.limits_of(study)
+
+
+@router.post(
+    "/studies/{slug:code}/review/accept",
+    response=answers(FittingOut, 404, has_body=True),
+    openapi_extra=PEOPLE,
+)
+def accept_fitting_dialogues(request: AuthenticatedHttpRequest, code: str, sent: FittingIn) -> FittingOut:
+    """Accept those of up to 100 conversations that are pending and within all limits."""
+    study = _study(request, code)
+    return FittingOut(accepted=services.accept_fitting(study, sent.dialogues, by=request.user))
 
 
 @router.put(

@@ -1,8 +1,9 @@
 """Decisions on conversations: accept, reject with a reason, reset. Pay does not depend on them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
+from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -10,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evaluation.conversation.grounding import LIMITS
+from turnwise.acceptance import queries
 from turnwise.acceptance.models import Decision, Limits
 from turnwise.accounts.models import User
 from turnwise.crowd.pay import ledger
@@ -30,6 +32,13 @@ def accept(dialogues: Iterable[Dialogue], *, by: User, now: datetime | None = No
             _decide(held, Decision.State.ACCEPTED, "", by, now)
             done += 1
     return done
+
+
+def accept_fitting(study: Study, dialogues: Collection[UUID], *, by: User) -> int:
+    """Accept those of these conversations that are pending and within all limits; returns their number."""
+    pending = queries.dialogues_to_review(study, queries.PENDING).filter(public_id__in=dialogues)
+    rows = queries.review_rows(pending, limits_of(study))
+    return accept([row.dialogue for row in rows if not row.broken], by=by)
 
 
 @transaction.atomic

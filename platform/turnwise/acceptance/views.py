@@ -135,10 +135,8 @@ def set_limits(request: HttpRequest, pk: int) -> HttpResponse:
 def accept_fitting(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     """Accept the conversations named in the form that are within all limits."""
     study = _study(request, pk)
-    named = [key for key in request.POST.getlist("conversation")[:PER_PAGE] if _is_uuid(key)]
-    pending = queries.dialogues_to_review(study, queries.PENDING).filter(public_id__in=named)
-    rows = queries.review_rows(pending, services.limits_of(study))
-    done = services.accept([row.dialogue for row in rows if not row.broken], by=request.user)
+    named = [UUID(key) for key in request.POST.getlist("conversation")[:PER_PAGE] if _is_uuid(key)]
+    done = services.accept_fitting(study, named, by=request.user)
     message = ngettext("%(n)d conversation is accepted.", "%(n)d conversations are accepted.", done)
     messages.success(request, message % {"n": done})
     return redirect("acceptance:review", pk=pk)

@@ -83,6 +83,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "api-1:judge_audit": _("let people judge the replies of an audit"),
     "api-1:change_review_limits": _("changed the limits of reviewed conversations"),
     "api-1:decide_about_dialogue": _("accepted or rejected a conversation, or took that back"),
+    "api-1:accept_fitting_dialogues": _("accepted the conversations that fit"),
     "api-1:reward_dialogue": _("gave a bonus for a conversation"),
     "api-1:upload_conversations": _("uploaded a file of conversations"),
     "api-1:read_import_as": _("chose how a file of conversations is read"),

@@ -11,6 +11,7 @@
 nothing of the server, so it also runs where no installation is.
 """
 
+from turnwise.client.asynchronous.acceptance import AsyncReview
 from turnwise.client.asynchronous.adjudication import AsyncAdjudication
 from turnwise.client.asynchronous.anchors import AsyncAnchorPack
 from turnwise.client.asynchronous.connection import AsyncClient
@@ -20,6 +21,7 @@ from turnwise.client.asynchronous.publishing import AsyncPublications, AsyncText
 from turnwise.client.asynchronous.quality import AsyncQuality, AsyncSavedMessages
 from turnwise.client.asynchronous.records import AsyncRecords
 from turnwise.client.asynchronous.studies import AsyncRehearsal, AsyncStudy
+from turnwise.client.blocking.acceptance import Review
 from turnwise.client.blocking.adjudication import Adjudication
 from turnwise.client.blocking.anchors import AnchorPack
 from turnwise.client.blocking.connection import Client
@@ -42,6 +44,7 @@ from turnwise.client.rows import (
     Participant,
     Redaction,
     Response,
+    Reviewed,
     SentPicture,
     Turn,
 )
@@ -60,6 +63,7 @@ __all__ = [
     "AsyncQueue",
     "AsyncRecords",
     "AsyncRehearsal",
+    "AsyncReview",
     "AsyncRun",
     "AsyncSavedMessages",
     "AsyncStudy",
@@ -85,6 +89,8 @@ __all__ = [
     "Redaction",
     "Rehearsal",
     "Response",
+    "Review",
+    "Reviewed",
     "Run",
     "SavedMessages",
     "SentPicture",

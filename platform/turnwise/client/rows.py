@@ -168,3 +168,15 @@ class Response(TypedDict):
     seed: int | None
     latency_ms: int | None
     created_at: str
+
+
+class Reviewed(TypedDict):
+    """A finished conversation with its measures and the decision about it."""
+
+    dialogue: str
+    state: str
+    reason: str
+    by: str | None
+    at: str | None
+    measures: dict[str, float | None]
+    broken: list[str]

@@ -1,20 +1,21 @@
-"""REST API of a study's bundle, and of the stream of its labels."""
+"""REST API of a study's bundle, and of the files of its labels and conversations."""
 
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.http import Http404, HttpResponseBase
+from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_often
-from turnwise.exports import bundle_jobs, turn_files
+from turnwise.exports import bundle_jobs
 from turnwise.exports import tasks as jobs
 from turnwise.exports.access import bundled_studies_of, exported_studies_of, note_export
 from turnwise.exports.bundle_jobs import newest_and_made
+from turnwise.exports.study_files import FILES, MEDIA_TYPES, StudyFile
 from turnwise.live.http_responses import answers, attachment, refusals_as_conflicts
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Study
@@ -23,9 +24,12 @@ router = Router(tags=["studies"])
 PEOPLE = {"x-scope": "people"}
 
 
-def _download(content_type: str) -> dict[str, Any]:
+def _download(*media_types: str) -> dict[str, Any]:
     """Description of a download for the scope of people's data."""
-    file = {"description": "The file", "content": {content_type: {"schema": {"type": "string"}}}}
+    file = {
+        "description": "The file",
+        "content": {each: {"schema": {"type": "string"}} for each in media_types},
+    }
     return PEOPLE | {"responses": {200: file}}
 
 
@@ -102,16 +106,41 @@ def bundle_archive(request: AuthenticatedHttpRequest, code: str) -> HttpResponse
     return response
 
 
+class StudyFileOut(Schema):
+    """A file in which the study's labels or conversations can be downloaded."""
+
+    name: str = Field(description="Last part of its address, such as `turns.csv`.")
+    about: str
+    media_type: str
+
+
+@router.get("/studies/{slug:code}/files", response=answers(list[StudyFileOut], 404), openapi_extra=PEOPLE)
+def study_files(request: AuthenticatedHttpRequest, code: str) -> list[StudyFileOut]:
+    """List the files that the pages of a study that you may read offer, such as OpenAI's messages."""
+    study = get_object_or_404(exported_studies_of(request.user), code=code)
+    return [
+        StudyFileOut(name=each.name, about=each.about, media_type=each.media_type)
+        for each in _files_of(study)
+    ]
+
+
 @router.get(
-    "/studies/{slug:code}/labels.jsonl",
-    response={404: None},
-    openapi_extra=_download("application/jsonl"),
+    "/studies/{slug:code}/files/{str:name}",
+    response={frozenset({404, 429}): None},
+    openapi_extra=_download(*dict.fromkeys(MEDIA_TYPES.values())),
 )
-def label_stream(request: AuthenticatedHttpRequest, code: str) -> HttpResponseBase:
-    """Stream all labels with their texts, one JSON object a line: the same file as on the study's page."""
-    study = exported_studies_of(request.user).filter(code=code).first()
-    if study is None:
-        raise Http404
+def study_file(request: AuthenticatedHttpRequest, code: str, name: str) -> HttpResponseBase:
+    """Stream one of these files, as from the study's page: `turns.jsonl` has all labels with their texts."""
+    study = get_object_or_404(exported_studies_of(request.user), code=code)
+    by_name = {each.name: each for each in _files_of(study)}
+    if name not in by_name:
+        raise HttpError(404, f"This study has no file “{name[:80]}”. It has: {', '.join(by_name)}.")
+    if too_often(request, "file", rate="60/m", key="user"):
+        raise HttpError(429, "Files can be downloaded 60 times a minute. Wait a little.")
+    file = by_name[name]
     note_export(study)
-    name = f"turnwise-{code}-turns.jsonl"
-    return attachment(request, turn_files.jsonl_lines(study), "application/jsonl", name)
+    return attachment(request, file.chunks(study), file.media_type, file.saved_as(study))
+
+
+def _files_of(study: Study) -> list[StudyFile]:
+    return [each for each in FILES.values() if each.suits(study)]

@@ -104,7 +104,7 @@ class TurnsOut(Schema):
 
 
 class LabelOut(Schema):
-    """A label. Its texts are in the stream …/labels.jsonl."""
+    """A label. Its texts are in the stream …/files/turns.jsonl."""
 
     id: int
     ask: int | None = Field(description="Number of the ask; null if it came with a file.")

@@ -1,17 +1,20 @@
-"""REST API of privacy: what is stored about a person, erasing it at their request, and finding them."""
+"""REST API of privacy: what is stored about a person, erasing it, finding them, and the ethics document."""
 
 from typing import Annotated, Any, Literal
 
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Field, Path, Query, Router, Schema
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.accounts.limits import too_often
+from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.crowd.models import Participation
 from turnwise.crowd.named_participations import Number, Pseudonym
 from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.privacy import erasure, withdrawal
+from turnwise.privacy.ethics.document import ethics_document, has_ethics_document
+from turnwise.privacy.ethics.download import pdf_response, why_no_pdf
 from turnwise.privacy.stored_data import count_stored, stored_data_of
 from turnwise.privacy.study_views import MOST, find_participations
 from turnwise.studies.rest.lookup import study_at
@@ -107,6 +110,33 @@ def erase_participant(
         erased=left.erased_at is not None,
         stored=count_stored(left),
     )
+
+
+@router.get(
+    "/studies/{slug:code}/ethics.pdf",
+    response={frozenset({404, 409, 429}): None},
+    openapi_extra={
+        "x-scope": "studies",
+        "responses": {
+            200: {
+                "description": "The document as PDF",
+                "content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}},
+            }
+        },
+    },
+)
+def ethics_file(request: AuthenticatedHttpRequest, code: str) -> HttpResponse:
+    """Download the document about the study for an ethics board, as its page has it."""
+    study = study_at(request, code)
+    if not has_ethics_document(study):
+        raise HttpError(404, f"No workers take part in “{study.title}”, so there is no such document.")
+    document = ethics_document(study, request.user)
+    if refused := why_no_pdf(document):
+        raise HttpError(409, refused)
+    try:
+        return pdf_response(document, study, request.user.pk)
+    except TooManyAtOnceError:
+        raise HttpError(429, "Another PDF is being made for you. Wait until it is there.") from None
 
 
 def _participation(request: AuthenticatedHttpRequest, code: str, worker: str, number: int) -> Participation:

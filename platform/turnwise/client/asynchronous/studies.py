@@ -7,13 +7,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
-from turnwise.client.asynchronous.adjudication import AsyncAdjudication
 from turnwise.client.asynchronous.connection import AsyncClient
 from turnwise.client.asynchronous.jobs import HOUR
-from turnwise.client.asynchronous.judging import AsyncJudge, AsyncQueue
-from turnwise.client.asynchronous.publishing import AsyncPublications, AsyncTexts
-from turnwise.client.asynchronous.quality import AsyncQuality
+from turnwise.client.asynchronous.judging import AsyncJudge
 from turnwise.client.asynchronous.records import AsyncRecords
+from turnwise.client.asynchronous.study_parts import AsyncStudyParts
 from turnwise.client.findings import Finding
 from turnwise.client.rows import Dialogue, Label, Participant, Turn
 
@@ -37,7 +35,7 @@ class AsyncRehearsal:
     study: "AsyncStudy"
 
 
-class AsyncStudy:
+class AsyncStudy(AsyncStudyParts):
     """A study. Its values are those of the newest answer: `refresh` reads them again.
 
     Attributes:
@@ -46,8 +44,7 @@ class AsyncStudy:
     """
 
     def __init__(self, client: AsyncClient, details: Mapping[str, Any]) -> None:
-        self._client = client
-        self.code: str = details["code"]
+        super().__init__(client, details["code"])
         self.details = dict(details)
 
     def __repr__(self) -> str:
@@ -145,31 +142,6 @@ class AsyncStudy:
         return found
 
     # --- queue and people of a judging study ---------------------------------------------------
-
-    @property
-    def queue(self) -> AsyncQueue:
-        """The queue of items that its raters judge."""
-        return AsyncQueue(self._client, self._path())
-
-    @property
-    def quality(self) -> AsyncQuality:
-        """Quality flags, decisions about workers, and the qualification that it requires."""
-        return AsyncQuality(self._client, self._path())
-
-    @property
-    def adjudication(self) -> AsyncAdjudication:
-        """Items on which its raters differ, and decisions about them."""
-        return AsyncAdjudication(self._client, self._path())
-
-    @property
-    def texts(self) -> AsyncTexts:
-        """Personal data in its texts, and their redaction."""
-        return AsyncTexts(self._client, self._path())
-
-    @property
-    def publications(self) -> AsyncPublications:
-        """Public addresses of its report."""
-        return AsyncPublications(self._client, self._path())
 
     async def judge(self, bot: str, *, ask: int | None = None, draws: int = 1) -> AsyncJudge:
         """Have a bot judge all items of an ask, beside people; `wait` waits for it.
@@ -346,6 +318,19 @@ class AsyncStudy:
             raise ValueError(f"{path.name} ends in none of {', '.join(_FORMATS)}.")
         return await self._client.download(self._path(f"/tables/{name}"), path, format=_FORMATS[path.suffix])
 
+    async def files(self) -> list[dict[str, Any]]:
+        """The files that `download` takes: `name`, such as `openai.jsonl`, and what each is `about`."""
+        return list(await self._client.get(self._path("/files")))
+
+    async def download(self, target: str | Path) -> Path:
+        """Write the file of this name, such as `openai.jsonl`, as the study's page offers it."""
+        path = Path(target)
+        return await self._client.download(self._path(f"/files/{path.name}"), path)
+
+    async def ethics_document(self, target: str | Path) -> Path:
+        """Write the document about the study for an ethics board to a PDF file."""
+        return await self._client.download(self._path("/ethics.pdf"), Path(target))
+
     async def report(self, *, timeout: float = HOUR) -> dict[str, Any]:
         """Have the report computed, and wait for it.
 
@@ -372,9 +357,6 @@ class AsyncStudy:
         await self._client.call("POST", path)
         await self._wait(path, "ready", timeout, "The bundle")
         return await self._client.download(f"{path}.zip", Path(target))
-
-    def _path(self, rest: str = "") -> str:
-        return f"/studies/{self.code}{rest}"
 
     def _take(self, details: Mapping[str, Any]) -> Self:
         self.details = dict(details)

@@ -8,13 +8,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
-from turnwise.client.blocking.adjudication import Adjudication
 from turnwise.client.blocking.connection import Client
 from turnwise.client.blocking.jobs import HOUR
-from turnwise.client.blocking.judging import Judge, Queue
-from turnwise.client.blocking.publishing import Publications, Texts
-from turnwise.client.blocking.quality import Quality
+from turnwise.client.blocking.judging import Judge
 from turnwise.client.blocking.records import Records
+from turnwise.client.blocking.study_parts import StudyParts
 from turnwise.client.findings import Finding
 from turnwise.client.rows import Dialogue, Label, Participant, Turn
 
@@ -38,7 +36,7 @@ class Rehearsal:
     study: "Study"
 
 
-class Study:
+class Study(StudyParts):
     """A study. Its values are those of the newest answer: `refresh` reads them again.
 
     Attributes:
@@ -47,8 +45,7 @@ class Study:
     """
 
     def __init__(self, client: Client, details: Mapping[str, Any]) -> None:
-        self._client = client
-        self.code: str = details["code"]
+        super().__init__(client, details["code"])
         self.details = dict(details)
 
     def __repr__(self) -> str:
@@ -146,31 +143,6 @@ class Study:
         return found
 
     # --- queue and people of a judging study ---------------------------------------------------
-
-    @property
-    def queue(self) -> Queue:
-        """The queue of items that its raters judge."""
-        return Queue(self._client, self._path())
-
-    @property
-    def quality(self) -> Quality:
-        """Quality flags, decisions about workers, and the qualification that it requires."""
-        return Quality(self._client, self._path())
-
-    @property
-    def adjudication(self) -> Adjudication:
-        """Items on which its raters differ, and decisions about them."""
-        return Adjudication(self._client, self._path())
-
-    @property
-    def texts(self) -> Texts:
-        """Personal data in its texts, and their redaction."""
-        return Texts(self._client, self._path())
-
-    @property
-    def publications(self) -> Publications:
-        """Public addresses of its report."""
-        return Publications(self._client, self._path())
 
     def judge(self, bot: str, *, ask: int | None = None, draws: int = 1) -> Judge:
         """Have a bot judge all items of an ask, beside people; `wait` waits for it.
@@ -345,6 +317,19 @@ class Study:
             raise ValueError(f"{path.name} ends in none of {', '.join(_FORMATS)}.")
         return self._client.download(self._path(f"/tables/{name}"), path, format=_FORMATS[path.suffix])
 
+    def files(self) -> list[dict[str, Any]]:
+        """The files that `download` takes: `name`, such as `openai.jsonl`, and what each is `about`."""
+        return list(self._client.get(self._path("/files")))
+
+    def download(self, target: str | Path) -> Path:
+        """Write the file of this name, such as `openai.jsonl`, as the study's page offers it."""
+        path = Path(target)
+        return self._client.download(self._path(f"/files/{path.name}"), path)
+
+    def ethics_document(self, target: str | Path) -> Path:
+        """Write the document about the study for an ethics board to a PDF file."""
+        return self._client.download(self._path("/ethics.pdf"), Path(target))
+
     def report(self, *, timeout: float = HOUR) -> dict[str, Any]:
         """Have the report computed, and wait for it.
 
@@ -371,9 +356,6 @@ class Study:
         self._client.call("POST", path)
         self._wait(path, "ready", timeout, "The bundle")
         return self._client.download(f"{path}.zip", Path(target))
-
-    def _path(self, rest: str = "") -> str:
-        return f"/studies/{self.code}{rest}"
 
     def _take(self, details: Mapping[str, Any]) -> Self:
         self.details = dict(details)

@@ -15,7 +15,7 @@ from turnwise.accounts.models import User
 from turnwise.crowd.entry.worker_views import instructions_context
 from turnwise.crowd.languages import ENGLISH, catalog_of
 from turnwise.crowd.panels import panel_of, panels_of
-from turnwise.crowd.worker_task import work_of
+from turnwise.crowd.worker_task import WorkerTask, work_of
 from turnwise.live.markdown import as_html
 from turnwise.privacy.ethics.blocks import Block, Kind, Section, blocks_of_fragment, blocks_of_page
 from turnwise.privacy.ethics.data_flow import data_flow, retention
@@ -38,6 +38,11 @@ class EthicsDocument:
     title: str
     made_at: datetime
     sections: list[Section]
+
+
+def has_ethics_document(study: Study) -> bool:
+    """True if workers take part in such a study."""
+    return isinstance(task_of(study), WorkerTask)
 
 
 def ethics_document(study: Study, reader: User | AnonymousUser) -> EthicsDocument:

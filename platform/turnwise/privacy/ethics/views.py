@@ -5,21 +5,18 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from turnwise.accounts.limits import TooManyAtOnceError, limit_concurrency, too_many
-from turnwise.crowd.worker_task import WorkerTask
-from turnwise.privacy.ethics.document import EthicsDocument, ethics_document
-from turnwise.privacy.ethics.pdf import render_pdf, undrawable_characters
+from turnwise.accounts.limits import TooManyAtOnceError, too_many
+from turnwise.privacy.ethics.document import EthicsDocument, ethics_document, has_ethics_document
+from turnwise.privacy.ethics.download import pdf_response, why_no_pdf
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
-from turnwise.studies.tasks import task_of
 
 
 def _study(request: HttpRequest, pk: int) -> Study:
     study = get_object_or_404(studies_of(request.user), pk=pk)
-    if not isinstance(task_of(study), WorkerTask):
+    if not has_ethics_document(study):
         raise Http404("No workers take part in such a study.")
     return study
 
@@ -45,17 +42,9 @@ def file(request: HttpRequest, pk: int) -> HttpResponse:
     """The document as PDF; the page with an explanation if the font lacks some of its characters."""
     study = _study(request, pk)
     document = ethics_document(study, request.user)
-    if missing := undrawable_characters(document):
-        refused = _(
-            "The PDF cannot be made: its font has no sign for %(characters)s. Print this page instead; the "
-            "browser can save it as PDF."
-        ) % {"characters": " ".join(missing[:8])}
+    if refused := why_no_pdf(document):
         return _page(request, study, document, status=422, refused=refused)
     try:
-        with limit_concurrency(1, "pdf", request.user.pk or 0):
-            made = render_pdf(document)
+        return pdf_response(document, study, request.user.pk)
     except TooManyAtOnceError:
         return too_many(request)
-    response = HttpResponse(made, content_type="application/pdf")
-    response["Content-Disposition"] = f'attachment; filename="turnwise-{study.code}-ethics.pdf"'
-    return response

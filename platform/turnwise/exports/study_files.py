@@ -1,0 +1,118 @@
+"""Every file in which a study's labels and conversations are downloaded, from its pages and by the API."""
+
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, NamedTuple
+
+from evaluation.protocols.facts import Evaluation
+from turnwise.exports import preference_pairs, published_formats, turn_files
+from turnwise.exports.chat_files import data_set, inspect_logs, messages, turn_table
+from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.reports.report_kinds import ReportedTask
+from turnwise.studies.models import Study
+from turnwise.studies.tasks import keys_with_conversations, tasks
+
+MEDIA_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/jsonl",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "zip": "application/zip",
+}
+
+
+def _keys_with_pairs() -> list[str]:
+    """The keys of tasks in which raters compare responses of a queue."""
+    return [
+        task.key
+        for task in tasks()
+        if isinstance(task, QueuedTask)
+        and isinstance(task, ReportedTask)
+        and task.evaluation is Evaluation.PAIRWISE
+    ]
+
+
+def _any_task() -> None:
+    """Every task has the file, because every study may have imported conversations."""
+
+
+class StudyFile(NamedTuple):
+    """A file of a study.
+
+    Attributes:
+        name: last part of its address, such as `turns.csv`; its ending says what kind of file it is.
+        about: what is in it, in one sentence for the API's description.
+        chunks: parts of the file in order, all text or all bytes.
+        tasks: keys of the tasks whose studies have the file; None: all.
+    """
+
+    name: str
+    about: str
+    chunks: Callable[[Study], Generator[Any]]
+    tasks: Callable[[], Iterable[str] | None] = _any_task
+
+    @property
+    def media_type(self) -> str:
+        return MEDIA_TYPES[self.name.rpartition(".")[2]]
+
+    def suits(self, study: Study) -> bool:
+        """True if studies of this task have the file."""
+        keys = self.tasks()
+        return keys is None or study.task in keys
+
+    def saved_as(self, study: Study) -> str:
+        """File name of the download."""
+        return f"turnwise-{study.code}-{self.name}"
+
+
+FILES = {
+    file.name: file
+    for file in (
+        StudyFile("turns.csv", "All labels with their texts, a row for each.", turn_files.csv_lines),
+        StudyFile("turns.jsonl", "The same, a JSON object in each line.", turn_files.jsonl_lines),
+        StudyFile(
+            "chatrecords.csv",
+            "Conversations in the layout of neural.chat.",
+            published_formats.neural_chat_records,
+            keys_with_conversations,
+        ),
+        StudyFile(
+            "chat_ratings.csv",
+            "Ratings of whole conversations in the layout of neural.chat.",
+            published_formats.neural_chat_ratings,
+            keys_with_conversations,
+        ),
+        StudyFile(
+            "conversations.json",
+            "Accepted conversations in the format of Topical-Chat.",
+            published_formats.topical_chat_conversations,
+            keys_with_conversations,
+        ),
+        StudyFile(
+            "reading_sets.json",
+            "Their reading sets in the format of Topical-Chat.",
+            published_formats.topical_chat_reading_sets,
+            keys_with_conversations,
+        ),
+        StudyFile(
+            "openai.jsonl", "Finished conversations as messages of OpenAI's format.", messages.openai_lines
+        ),
+        StudyFile(
+            "sharegpt.jsonl", "Finished conversations in the format of ShareGPT.", messages.sharegpt_lines
+        ),
+        StudyFile("dataset.zip", "Finished conversations as Parquet with a data card.", data_set.data_set),
+        StudyFile("turn_table.csv", "A row for each turn of finished conversations.", turn_table.csv_lines),
+        StudyFile("turn_table.xlsx", "The same as a workbook.", turn_table.workbook),
+        StudyFile(
+            "inspect_logs.zip",
+            "Conversations and responses with people's scores as logs of inspect_ai.",
+            inspect_logs.inspect_logs,
+        ),
+        StudyFile(
+            "preferences.jsonl",
+            "Preferences between responses, for training with DPO.",
+            preference_pairs.lines,
+            _keys_with_pairs,
+        ),
+    )
+}
+"""Every file by its name, in the order of the study's page."""
