@@ -6,7 +6,7 @@ TO_SEE: dict[str, Permission] = {
     **dict.fromkeys(
         (
             "api-1:dialogues", "api-1:study_file", "api-1:study_files", "api-1:labels", "api-1:report",
-            "api-1:turns",
+            "api-1:turns", "api-1:compare_second_group",
             "dialogues:staff_picture", "exports:dataset.zip", "exports:chat_ratings.csv",
             "exports:chatrecords.csv", "exports:openai.jsonl", "exports:preferences.jsonl",
             "exports:inspect_logs.zip", "exports:sharegpt.jsonl", "exports:turn_table.csv",

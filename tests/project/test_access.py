@@ -561,6 +561,10 @@ def things(
         },
         "quality:panel_file": {"name": "prolific-approve"},
         "api-1:study_file": {"name": "turns.csv"},
+        "api-1:compare_second_group": {
+            "code": queue.code,
+            "other": Study.objects.get(pk=second_group).code,
+        },
     }
 
 

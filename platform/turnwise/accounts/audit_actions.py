@@ -80,6 +80,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "api-1:reverse_claim": _("reversed the claim of a worker"),
     "api-1:add_bot_price": _("typed in a price of a bot"),
     "api-1:set_bot_budget": _("changed the budget of a bot"),
+    "api-1:make_second_group": _("made a second group of raters"),
     "api-1:judge_audit": _("let people judge the replies of an audit"),
     "api-1:change_review_limits": _("changed the limits of reviewed conversations"),
     "api-1:decide_about_dialogue": _("accepted or rejected a conversation, or took that back"),

@@ -13,6 +13,7 @@ from tests.asking import ANSWERS, LIKENESS, LIKERT, SCALES, SSA, asking, judge_a
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
 from tests.desks import begin, judge
 from tests.planted import talked
+from tests.studies.test_rest import called
 from turnwise.accounts.models import User
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
@@ -240,3 +241,39 @@ def test_asks_of_both_are_set_beside_each_other_in_whichever_order(
 
     assert (of_both.number, of_both.questions.key, of_both.systems[0]["items"]) == (1, "likert", 3)
     assert not second_group.have_common_asks(second, asking(first.owner, SSA))
+
+
+def test_a_program_makes_a_second_group_and_reads_what_the_page_shows(
+    judged: Study, rex: User, mallory: User, sign_in: SignIn
+) -> None:
+    path = f"/studies/{judged.code}/second-groups"
+
+    made = called(rex, "POST", path, {"number": 2, "raters": 2})
+    again = set_state(Study.objects.get(code=made.json()["code"]).pk, Study.State.OPEN)
+    for _ in range(2):
+        judge(again, _by_system)
+
+    assert (made.status_code, made.json()["state"], made.json()["items"]) == (201, "draft", 4)
+    assert [each["code"] for each in called(rex, "GET", path).json()] == [again.code]
+    rows = called(rex, "GET", f"{path}/{again.code}").json()["rows"]
+    file = sign_in(rex).get(f"/studies/{judged.pk}/second-group/{again.pk}/groups.csv").content.decode()
+    shown = list(csv.DictReader(io.StringIO(file)))
+    as_text = [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
+    assert as_text == shown
+    assert {row["first"] for row in rows if row["system"] == "Alpha"} == {100.0}
+    assert called(mallory, "GET", f"{path}/{again.code}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"), [({"language": "tlh"}, 422), ({"number": 0}, 422), ({"people": 3}, 422)]
+)
+def test_a_program_is_told_what_cannot_be_drawn(
+    judged: Study, rex: User, sent: dict[str, object], status: int
+) -> None:
+    before = Study.objects.count()
+
+    answer = called(rex, "POST", f"/studies/{judged.code}/second-groups", sent)
+
+    assert answer.status_code == status
+    assert next(iter(sent)) in answer.content.decode()
+    assert Study.objects.count() == before

@@ -143,6 +143,20 @@ class AsyncStudy(AsyncStudyParts):
 
     # --- queue and people of a judging study ---------------------------------------------------
 
+    async def make_second_group(self, **sample: Any) -> Self:
+        """Make the draft of a study whose raters judge a part of this one again.
+
+        Args:
+            sample: `number`, `raters`, `seed` and `language`, as POST …/second-groups takes them.
+        """
+        made = await self._client.call("POST", self._path("/second-groups"), sample)
+        return await type(self).get(self._client, made["code"])
+
+    async def compare_second_group(self, other: str) -> list[dict[str, Any]]:
+        """Scores of both groups over the items that both judged; `other` is the code of the second study."""
+        found = await self._client.get(self._path(f"/second-groups/{other}"))
+        return list(found["rows"])
+
     async def judge(self, bot: str, *, ask: int | None = None, draws: int = 1) -> AsyncJudge:
         """Have a bot judge all items of an ask, beside people; `wait` waits for it.
 

@@ -144,6 +144,20 @@ class Study(StudyParts):
 
     # --- queue and people of a judging study ---------------------------------------------------
 
+    def make_second_group(self, **sample: Any) -> Self:
+        """Make the draft of a study whose raters judge a part of this one again.
+
+        Args:
+            sample: `number`, `raters`, `seed` and `language`, as POST …/second-groups takes them.
+        """
+        made = self._client.call("POST", self._path("/second-groups"), sample)
+        return type(self).get(self._client, made["code"])
+
+    def compare_second_group(self, other: str) -> list[dict[str, Any]]:
+        """Scores of both groups over the items that both judged; `other` is the code of the second study."""
+        found = self._client.get(self._path(f"/second-groups/{other}"))
+        return list(found["rows"])
+
     def judge(self, bot: str, *, ask: int | None = None, draws: int = 1) -> Judge:
         """Have a bot judge all items of an ask, beside people; `wait` waits for it.
 
