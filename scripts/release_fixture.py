@@ -26,13 +26,46 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "platform")]
 
-from turnwise.client import ApiError, Client, ContextSet, Study  # noqa: E402
+from turnwise.client import AnchorPack, ApiError, Client, ContextSet, Study  # noqa: E402
 
 START_SECONDS = 400
 WORKERS = 4
 BOTS = {"eliza": 4, "generic": 4}
 CONSENT = {"consent_text": "You talk with a machine, or judge what one said.", "contact": "lab@example.org"}
 CONTEXTS = ("Hi! How are you?", "Do you like the sea?", "I lost my job today.", "What is your cat called?")
+FACTORS = """
+# tone: formal
+Please write as you would to an office.
+# tone: casual
+Please write as you would to a friend.
+"""
+ANCHORS = [
+    {
+        "format": 1,
+        "title": "Known",
+        "question_set": "ssa",
+        "origin": "Made for the tests.",
+        "common_variance": {"sensible": 0.0004, "specific": 0.0004},
+    },
+    *(
+        {
+            "subject": "response",
+            "language": "en",
+            "system": "Known",
+            "said_before": ["Hi!"],
+            "text": text,
+            "known": {
+                score: {"value": value, "error": 0.1, "raters": 4} for score in ("sensible", "specific")
+            },
+        }
+        for text, value in (
+            ("Hello, who is there?", 0.9),
+            ("Fish.", 0.2),
+            ("Fine. And you?", 0.8),
+            ("No no no.", 0.3),
+        )
+    ),
+]
 MAKE_TOKEN = """
 from turnwise.accounts.credentials import create_token
 from turnwise.accounts.models import User
@@ -118,6 +151,7 @@ def make_all(client: Client, folder: Path) -> list[Study]:
         static(client, runs),
         own_questions(client, runs),
         pairs(client, runs),
+        conditions(client),
         Study.create(client, "Arena", preset="live-arena", bots=BOTS, **CONSENT),
         Study.create(client, "Two people", task="two_people", plan=talking, min_turns=4, **CONSENT),
         Study.create(client, "Writing", task="writing", plan=written, **CONSENT),
@@ -125,6 +159,7 @@ def make_all(client: Client, folder: Path) -> list[Study]:
     with ThreadPoolExecutor(2) as pool:
         made = [*pool.map(rehearsed, drafts), self_play(client)]
     audit(client, "eliza")
+    anchored(client, runs, folder)
     return made
 
 
@@ -188,6 +223,30 @@ def pairs(client: Client, runs: list[int]) -> Study:
     study = Study.create(client, "Pairs", preset="neural-chat-pairwise", **CONSENT)
     study.queue.add_pairs(runs)
     study.queue.change_plan(raters_per_item=2, batch_size=4)
+    return study
+
+
+def conditions(client: Client) -> Study:
+    """Two tones, to which people are assigned by chance."""
+    return Study.create(
+        client,
+        "Conditions",
+        preset="meena-interactive",
+        bots=BOTS,
+        min_turns=4,
+        max_turns=8,
+        factors=FACTORS,
+        **CONSENT,
+    )
+
+
+def anchored(client: Client, runs: list[int], folder: Path) -> Study:
+    """A draft with anchors among its items; rehearsals have none."""
+    file = folder / "anchors.jsonl"
+    file.write_text("\n".join(map(json.dumps, ANCHORS)))
+    study = Study.create(client, "Anchors", preset="meena-static", **CONSENT)
+    study.queue.add_responses(runs)
+    study.queue.add_anchors(AnchorPack.load(client, file).id)
     return study
 
 

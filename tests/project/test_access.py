@@ -385,7 +385,7 @@ def things(
     item = Item.objects.filter(study=queue).first()
     assert item
     assert item.response
-    second_group = make_queue(1).pk
+    second_group, compared = make_queue(1).pk, make_pairs()
     rehearsal = make_study({"again": 1}, title="Rehearsal")
     Study.objects.filter(pk=rehearsal.pk).update(rehearsal_of=study)
     about_people = AskSpec("demographics", About.PERSON, Moment.BEFORE_WORK)
@@ -535,7 +535,8 @@ def things(
         "quality:qualification": {"pk": qualification.pk},
         "quality:delete": {"pk": qualification.pk},
         "quality:undo": {"decision": kept.pk},
-        "pairs:add": {"pk": make_pairs().pk},
+        "pairs:add": {"pk": compared.pk},
+        "exports:preferences.jsonl": {"pk": compared.pk},
         "judging_task:contexts": {"pk": queue.pk},
         "judging_task:context": {"pk": queue.pk, "context": item.response.context_id},
         "judging_task:context_file": {"pk": queue.pk, "context": item.response.context_id, "ending": "csv"},

@@ -49,7 +49,8 @@ from turnwise.webhooks.models import Webhook
 pytestmark = pytest.mark.django_db(transaction=True)
 Operation = APIOperation[Any, Any, Any, Any]
 OF_QUEUE = re.compile(
-    r"/api/studies/{code}/(items|judges|battery|queue/plan|queue/draws|queue/anchors|experts|adjudication)"
+    r"/api/studies/{code}/(items|judges|battery|queue/plan|queue/draws|queue/anchors|experts|adjudication"
+    r"|second-groups)"
 )
 PLURALS = {"plural_forms": "nplurals=2; plural=(n != 1);"}
 CALLS = 10  # of each operation
@@ -141,7 +142,16 @@ def named(
         "code": study.code,
         "/pairs": with_queue,
         **dict.fromkeys(
-            ("items", "judges", "queue/plan", "queue/draws", "queue/anchors", "experts", "adjudication"),
+            (
+                "items",
+                "judges",
+                "queue/plan",
+                "queue/draws",
+                "queue/anchors",
+                "experts",
+                "adjudication",
+                "second-groups",
+            ),
             judged.code,
         ),
         "battery": with_battery.code,
@@ -182,6 +192,7 @@ def named(
         "worker": taking_part.pseudonym,
         "table": "turns",
         "studies": "turns.csv",  # a file of a study
+        "other": make_queue(1).code,
         "key": asked.key,
         "bots": bot.name,
         "question-sets": asked.own_set.name,

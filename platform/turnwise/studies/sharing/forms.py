@@ -43,9 +43,8 @@ class ShareForm(RoleForm):
         label=_("Their user name"),
         max_length=150,
         required=False,
-        widget=forms.TextInput(
-            attrs={"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
-        ),
+        error_messages={"required": _("Write the name of a person who signs in here.")},
+        widget=forms.TextInput(attrs=_NAME),
     )
     group = forms.ChoiceField(label=_("Or one of your groups"), required=False)
 
@@ -55,6 +54,7 @@ class ShareForm(RoleForm):
         self.fields["group"].choices = [("", _("none")), *groups]  # type: ignore[attr-defined]  # a choice
         if not groups:
             del self.fields["group"]
+            self.fields["name"].required = True
         self.order_fields(["name", "group", "role", "may_bundle", "may_pay"])
 
     def clean(self) -> dict[str, Any]:
@@ -70,9 +70,7 @@ class TransferForm(forms.Form):
     name = forms.CharField(
         label=_("User name of the new owner"),
         max_length=150,
-        widget=forms.TextInput(
-            attrs={"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
-        ),
+        widget=forms.TextInput(attrs=_NAME),
     )
     keeps_editing = forms.BooleanField(
         label=_("The old owner stays as an editor with payments"), required=False, initial=True
