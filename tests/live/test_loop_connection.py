@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 async def line() -> AsyncIterator[LoopConnection]:
-    line = await LoopConnection.open("-c lock_timeout=321ms")
+    line = await LoopConnection.open(lock_timeout="321ms")
     yield line
     line.close()
 
@@ -27,7 +27,7 @@ async def test_a_row_has_values_of_python_and_times_of_utc(line: LoopConnection)
     assert rows[0][2].isoformat() == "2026-02-03T03:05:00+00:00"
 
 
-async def test_options_are_the_callers(line: LoopConnection) -> None:
+async def test_settings_of_the_session_are_the_callers(line: LoopConnection) -> None:
     assert await line.rows("SHOW lock_timeout") == [("321ms",)]
 
 

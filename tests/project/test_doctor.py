@@ -5,7 +5,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -113,6 +113,93 @@ def test_a_secret_key_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
     assert (first.state, first.cure) == (State.PROBLEM, f"Run chmod 600 {key}.")
     assert second.state == State.OK
     assert only(machine_checks.check_data_folder(tmp_path))[0] == State.OK
+
+
+NOT_WRITABLE = Path("/proc")  # not even for root
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of a container."""
+    for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY"):
+        monkeypatch.setenv(name, "set")
+
+
+@pytest.mark.parametrize("missing", ["DATABASE_URL", "REDIS_URL", "SECRET_KEY"])
+@pytest.mark.parametrize("folder", [NOT_WRITABLE, NOT_WRITABLE / "new", Path("/dev/null/new")])
+def test_a_data_folder_that_is_needed_and_cannot_be_written_is_a_problem(
+    folder: Path, missing: str, elsewhere: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(missing)
+
+    state, sentence, cure = only(machine_checks.check_data_folder(folder))
+
+    assert (state, sentence.partition(":")[0]) == (
+        State.PROBLEM, f"The data folder {folder} cannot be written",
+    )  # fmt: skip
+    assert cure == "Change the permissions there, or choose another folder with --data."
+
+
+@pytest.mark.parametrize("folder", [NOT_WRITABLE, NOT_WRITABLE / "new"])
+def test_where_the_data_are_elsewhere_the_data_folder_may_be_read_only(folder: Path, elsewhere: None) -> None:
+    state, sentence, _ = only(machine_checks.check_data_folder(folder))
+
+    assert (state, "the data are in services elsewhere" in sentence) == (State.OK, True)
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """A folder that cannot be written, with a volume for models that can."""
+    folder = tmp_path / "var"
+    (folder / "models").mkdir(parents=True)
+    if not os.geteuid():
+        for each in (folder, folder / "models"):
+            if subprocess.run(["mount", "--bind", each, each], capture_output=True).returncode:
+                pytest.skip("Nothing can be mounted here.")
+    make_read_only(folder)
+    yield folder
+    if not os.geteuid():
+        subprocess.run(["umount", "--recursive", folder], check=True)
+    for each in (folder, folder / "models"):
+        each.chmod(0o755)
+
+
+def make_read_only(folder: Path) -> None:
+    """Permissions do not keep root from writing, but a read-only mount does, as in a container."""
+    if os.geteuid():
+        folder.chmod(0o555)
+    else:
+        subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
+
+
+def test_models_are_fetched_to_a_volume_in_a_read_only_folder(read_only: Path, elsewhere: None) -> None:
+    models = read_only / "models"
+    writable = only(machine_checks.check_data_folder(read_only))
+    left = list(models.iterdir())
+    make_read_only(models)
+    state, sentence, cure = only(machine_checks.check_data_folder(read_only))
+
+    assert (writable[0], writable[1].endswith(f" Models can be fetched to {models}.")) == (State.OK, True)
+    assert left == []
+    assert (state, sentence.startswith(f"Models are fetched to {models}, which cannot be written: ")) == (
+        State.PROBLEM, True,
+    )  # fmt: skip
+    assert "mount a volume" in cure
+
+
+def test_in_a_container_that_can_write_nothing_there_is_no_problem() -> None:
+    """The whole command, with the services of these tests and a data folder in which nothing can be made."""
+    services = {name: os.environ[name] for name in ("DATABASE_URL", "REDIS_URL")}
+
+    ended = doctor("--json", "--port", free_port(), "--data", str(NOT_WRITABLE), SECRET_KEY="x", **services)
+    without = doctor("--json", "--port", free_port(), "--data", str(NOT_WRITABLE), **services)
+
+    found, needed = (
+        {each["check"]: each["state"] for each in json.loads(each.stdout)["findings"]}
+        for each in (ended, without)
+    )
+    assert (found["data folder"], found["Redis"]) == ("ok", "ok")
+    assert needed["data folder"] == "problem"
 
 
 @pytest.mark.parametrize("limit", ["MIN_FREE_BYTES", "MIN_MEMORY_BYTES"])

@@ -95,6 +95,31 @@ def test_it_ends_with_its_copy_when_it_is_told_to(keep: Keep) -> None:
 
 
 @linux
+def test_draining_ends_the_copy_by_its_signal_and_waits_for_the_keeper(keep: Keep, tmp_path: Path) -> None:
+    word = str(tmp_path / "no file")
+    kept = keep("The thing", "tests.project.kept", word)
+    kept.wait_until_said("working")
+    other = keep("Another thing", "tests.project.kept")
+    other.wait_until_said("working")
+
+    assert _drain(word).returncode == 0
+    again = _drain(word)
+
+    assert kept.process.wait(0) == 256 - signal.SIGUSR2  # its copy does not handle it
+    assert kept.said().count("working") == 1  # nothing was started in its place
+    assert other.process.poll() is None
+    assert (again.returncode, again.stderr) == (1, f"No keeper runs {word}.\n")
+
+
+def _drain(word: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "turnwise.project.supervision.drain", "keeper", word],
+        env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'platform'}"},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+
+@linux
 def test_a_copy_does_not_outlive_what_keeps_it(
     keep: Keep, wait_until_gone: Callable[[psutil.Process], bool]
 ) -> None:

@@ -21,6 +21,9 @@ from turnwise.live.losses import is_connection_loss
 Row = tuple[Any, ...]
 
 
+_SETTINGS = "SELECT set_config(name, value, false) FROM unnest(%s, %s) AS given (name, value)"
+
+
 class LoopConnection:
     """One connection, for one statement at a time; each commits by itself.
 
@@ -28,9 +31,8 @@ class LoopConnection:
     (`is_closed`) when the connection is lost or the caller is cancelled.
     """
 
-    def __init__(self, options: str) -> None:
+    def __init__(self) -> None:
         given = connections["default"].get_connection_params()
-        given["options"] = f"{given.get('options', '')} -c TimeZone=UTC {options}"
         self._loop = asyncio.get_running_loop()
         self._psycopg = psycopg2.connect(**given, async_=True)
         self._waiter: asyncio.Future[None] | None = None
@@ -38,21 +40,25 @@ class LoopConnection:
         self._is_writing = False
 
     @classmethod
-    async def open(cls, options: str = "") -> Self:
-        """Connect to the default database; `options` are those of PostgreSQL, such as `-c lock_timeout=1s`.
+    async def open(cls, **session: str) -> Self:
+        """Connect to the default database, in a session with these settings of PostgreSQL.
+
+        A statement makes them: a pooler may ignore those that are given while connecting.
 
         Raises:
             psycopg2.OperationalError: the server cannot be reached or refuses connections.
         """
-        connection = cls(options)
+        connection = cls()
         try:
             while (state := connection._psycopg.poll()) != POLL_OK:
                 await connection._ready(state)
+            connection._descriptor = connection._psycopg.fileno()
+            connection._loop.add_reader(connection._descriptor, connection._advance)
+            session = {"TimeZone": "UTC", **session}
+            await connection.rows(_SETTINGS, (list(session), list(session.values())))
         except BaseException:
             connection.close()
             raise
-        connection._descriptor = connection._psycopg.fileno()
-        connection._loop.add_reader(connection._descriptor, connection._advance)
         return connection
 
     @property

@@ -1,4 +1,6 @@
-"""Queues of jobs by kind, and which task waits in which."""
+"""Queues of jobs by kind, which task waits in which, and the address of their broker."""
+
+from urllib.parse import parse_qs, urlsplit
 
 # By kind, the most urgent first: in a worker of several queues, work of an earlier one goes first.
 JOB_QUEUES = (
@@ -22,3 +24,19 @@ QUEUE_OF_TASK = {
     "turnwise.transcripts.tasks.import_upload": "housekeeping",
 }
 """Tasks that the timer or code sends to another queue than "computing"."""
+
+
+def broker_address(redis: str) -> str:
+    """The address of Redis as Celery wants it.
+
+    Celery has a scheme of its own for Unix sockets, and would not check the certificate of a `rediss://` that
+    says nothing about it, unlike every other client.
+    """
+    address = urlsplit(redis)
+    if address.scheme == "unix":
+        return f"redis+socket{redis.removeprefix('unix')}"
+    if address.scheme == "rediss" and "ssl_cert_reqs" not in parse_qs(address.query):
+        return address._replace(
+            query="&".join(filter(None, (address.query, "ssl_cert_reqs=required")))
+        ).geturl()
+    return redis

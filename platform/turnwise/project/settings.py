@@ -17,7 +17,7 @@ from turnwise.accounts.single_sign_on.saml_configuration import read_saml_config
 from turnwise.live.locations import RESOURCES, data_folder
 from turnwise.live.static_files.names import add_cache_header
 from turnwise.project.environment import file, flag, mail_address, number
-from turnwise.project.job_queues import JOB_QUEUES, QUEUE_OF_TASK
+from turnwise.project.job_queues import JOB_QUEUES, QUEUE_OF_TASK, broker_address
 from turnwise.project.logs import logging_configuration
 
 ROOT = RESOURCES
@@ -298,7 +298,7 @@ BOTS_HERE = None if _bots == "all" else frozenset(_bots.replace(" ", "").split("
 BOT_DEADLINE_SECONDS = number("TURNWISE_BOT_DEADLINE", 20)
 BOT_MEMORY_BYTES = int(number("TURNWISE_BOT_MEMORY_GB", 0) * 1e9)
 
-CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's own name for it
+CELERY_BROKER_URL = broker_address(REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

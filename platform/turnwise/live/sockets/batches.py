@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 LARGEST_BATCH = 100
 # A locked row must not delay the whole batch for long. The batch fails, and each step is repeated alone,
 # where it may wait as long as any step (settings.DATABASES).
-OPTIONS = "-c lock_timeout=500ms -c statement_timeout=10s"
+SESSION = {"lock_timeout": "500ms", "statement_timeout": "10s"}
 TIMEOUT_SECONDS = 15.0  # longer than statement_timeout: the server has given up by then
 
 Values = dict[str, Any]  # by parameter, as JSON can carry them
@@ -54,7 +54,7 @@ class BatchedStep:
         step is flushed shortly afterwards.
         """
         self._function = function
-        self._options = OPTIONS if is_durable else f"{OPTIONS} -c synchronous_commit=off"
+        self._session = SESSION if is_durable else SESSION | {"synchronous_commit": "off"}
         names = ", ".join(parameters)
         columns = ", ".join(f"{name} {kind}" for name, kind in parameters.items())
         self._statement = (
@@ -89,7 +89,7 @@ class BatchedStep:
         if queue is None:
             close_connections(of_closed_loops_only=True)
             queue = self._queues[loop] = _BatchQueue(
-                self._function, self._statement.format("$1"), self._options
+                self._function, self._statement.format("$1"), self._session
             )
         return queue
 
@@ -107,9 +107,9 @@ class BatchedStep:
 class _BatchQueue:
     """Queue of one kind of step in one event loop, with the connection that runs its batches."""
 
-    def __init__(self, function: str, statement: str, options: str) -> None:
+    def __init__(self, function: str, statement: str, session: dict[str, str]) -> None:
         self._function = function
-        self._options = options
+        self._session = session
         self._prepare = f"PREPARE step (jsonb) AS {statement}"
         self._connection: LoopConnection | None = None
         self._waiting: deque[tuple[Values, asyncio.Future[Row]]] = deque()
@@ -173,7 +173,7 @@ class _BatchQueue:
 
     async def _live_connection(self) -> LoopConnection:
         if self._connection is None or self._connection.is_closed:
-            self._connection = await LoopConnection.open(self._options)
+            self._connection = await LoopConnection.open(**self._session)
             await self._connection.rows(self._prepare)
         return self._connection
 

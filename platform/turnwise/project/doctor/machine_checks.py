@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -57,36 +58,52 @@ def _package_problem(line: str) -> str:
 
 
 def check_data_folder(folder: Path) -> Iterator[Finding]:
-    """Permission to write the data folder, and privacy of the secret key."""
-    if folder.exists():
-        try:
-            installation.make_folder(folder)
-        except StartError as error:
-            yield refusal("data folder", error)
-            return
-    elif reason := _why_not_creatable(folder):
-        yield problem(
-            "data folder",
-            f"The data folder {folder} cannot be created: {reason}.",
-            "Change the permissions there, or choose another folder with --data.",
-        )
-        return
-    key = folder / "secret_key"
+    """Permission to write what this installation writes, and privacy of the secret key."""
+    key, models = folder / "secret_key", folder / "models"
     if key.exists() and key.stat().st_mode & 0o077:
         yield problem("secret key", f"Other users of this machine can read {key}.", f"Run chmod 600 {key}.")
-    state = "can be written" if folder.exists() else "does not exist yet; turnwise serve creates it"
-    yield ok("data folder", f"The data folder {folder} {state}.")
+    reason = _why_not_writable(folder)
+    if not reason:
+        state = "can be written" if folder.exists() else "does not exist yet; turnwise serve creates it"
+        yield ok("data folder", f"The data folder {folder} {state}.")
+    elif not _has_its_data_elsewhere(folder):
+        yield problem(
+            "data folder",
+            f"The data folder {folder} cannot be written: {reason}.",
+            "Change the permissions there, or choose another folder with --data.",
+        )
+    elif models.exists() and (reason := _why_not_writable(models)):
+        yield problem(
+            "data folder",
+            f"Models are fetched to {models}, which cannot be written: {reason}.",
+            "Change the permissions there, or mount a volume that this user may write.",
+        )
+    else:
+        sentence = f"{folder} need not be writable: the data are in services elsewhere."
+        yield ok(
+            "data folder", sentence + (f" Models can be fetched to {models}." if models.exists() else "")
+        )
+
+
+def _has_its_data_elsewhere(folder: Path) -> bool:
+    """True if services and secret key are there without `turnwise serve`, as in containers."""
+    has_key = bool(os.environ.get("SECRET_KEY")) or (folder / "secret_key").exists()
+    return has_key and bool(os.environ.get("DATABASE_URL") and os.environ.get("REDIS_URL"))
 
 
 def _nearest_existing(folder: Path) -> Path:
     return next(each for each in (folder, *folder.parents) if each.exists())
 
 
-def _why_not_creatable(folder: Path) -> str:
+def _why_not_writable(folder: Path) -> str:
+    """Reason why nothing can be written to a folder, or why it cannot be created; "" if it can."""
     above = _nearest_existing(folder)
-    if not above.is_dir():
-        return f"{above} is not a folder"
-    return "" if os.access(above, os.W_OK | os.X_OK) else f"you may not write {above}"
+    try:
+        # Permissions say nothing about root and about a read-only disk.
+        with tempfile.TemporaryFile(dir=above):
+            return ""
+    except OSError as error:
+        return str(error.strerror) if above == folder else f"{above}: {error.strerror}"
 
 
 def check_disk(folder: Path) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Iterator
 from glob import glob
 
 import psutil
@@ -51,14 +52,18 @@ def answers_uwsgi(address: str) -> str:
     return "" if said.startswith(b"HTTP/") else f"{address} closes the connection without an answer."
 
 
-def runs(word: str) -> str:
-    """Check that a process besides this one has the word in its command and is not dead."""
+def processes_with(word: str) -> Iterator[psutil.Process]:
+    """Processes that have the word in their command and are not dead; no probes, whose own command has it."""
     for process in psutil.process_iter(["cmdline", "status"]):
         command = " ".join(process.info["cmdline"] or ())
-        is_probe = "supervision.probe" in command  # whose own command has the word
+        is_probe = "supervision.probe" in command
         if word in command and not is_probe and process.info["status"] != psutil.STATUS_ZOMBIE:
-            return ""
-    return f"No process has {word} in its command."
+            yield process
+
+
+def runs(word: str) -> str:
+    """Check that a process has the word in its command and is not dead."""
+    return "" if any(processes_with(word)) else f"No process has {word} in its command."
 
 
 def is_fresh(file: str, seconds: float) -> str:

@@ -205,11 +205,12 @@ def end_at_once(left: Iterable[psutil.Process]) -> None:
             with suppress(psutil.NoSuchProcess):
                 each.send_signal(number)
         until = time.monotonic() + MOMENT_SECONDS
-        while not all(map(_is_gone, left)) and time.monotonic() < until:
+        while not all(map(is_gone, left)) and time.monotonic() < until:
             time.sleep(GLANCE_SECONDS)
 
 
-def _is_gone(process: psutil.Process) -> bool:
+def is_gone(process: psutil.Process) -> bool:
+    """True if the process has ended, even if its parent has not noticed yet."""
     try:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
