@@ -62,6 +62,7 @@ def entry_of(snapshot: Mapping[str, Any]) -> Entry:
     return {
         "protocol": results["protocol"]["title"],
         "deviations": len(results["protocol"]["deviations"]),
+        "evaluation": results["evaluation"],
         "questions": snapshot["question_sets"][0]["title"],
         **{key: snapshot[key] for key in ("title", "authors", "published_on", "languages")},
         "level": main["level"],

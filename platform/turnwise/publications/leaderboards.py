@@ -64,6 +64,7 @@ def leaderboard_page(number: str) -> dict[str, Any]:
                 {
                     "protocol": blocks[0]["protocol"],
                     "questions": blocks[0]["questions"],
+                    "evaluation": blocks[0]["evaluation"],
                     "blocks": blocks,
                     "linked": linked_boards(candidates, sources),
                     "not_linked": why_not_linked(candidates, sources),
