@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from django.utils import timezone
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import begin, judge
 from tests.judging.test_anchors import by_rater, earlier, file_of, later, pack, pack_of
-from tests.planted import SignIn, computed, figures
+from tests.planted import SignIn, computed, figures, talked
 from turnwise.accounts.credentials import create_token
 from turnwise.accounts.models import User
 from turnwise.contexts.models import ContextSet
@@ -290,6 +291,70 @@ def test_a_conversation_without_values_is_refused_by_its_name(rex: User) -> None
     with pytest.raises(ValidationError, match=says):
         import_pack(file_of(conversation(0), mixed, common_variance={}), owner=rex, now=timezone.now())
     assert not ContextSet.objects.exists()
+
+
+def answer_always(answers: dict[str, object], _item: Item) -> dict[str, object]:
+    return answers
+
+
+def rated(quality: int) -> dict[str, object]:
+    return {"quality": quality, "diversity": 4, "fluency": 4, "relatedness": 4, "empathy": 4}
+
+
+def test_whole_conversations_that_were_judged_elsewhere_become_a_pack(
+    make_study: MakeStudy, make_queue: MakeQueue, rex: User, sign_in: SignIn, tmp_path: Path
+) -> None:
+    """Their file has the labels of three raters; two new raters say 5 and 1 of everything."""
+    qualities = [(2, 3, 4), (5, 5, 5), (1, 2, 6), (7, 6, 6)]
+    turns = [{"speaker": "Human", "text": "Hi!"}, {"speaker": "Bot", "text": "Hello."}]
+    rows = [
+        {
+            "id": f"c{n}",
+            "turns": turns,
+            "labels": {f"r{r}": {"likert": rated(q)} for r, q in enumerate(given)},
+        }
+        for n, given in enumerate(qualities)
+    ]
+    file = tmp_path / "lab.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    elsewhere = make_study(title="Judged elsewhere")
+    Study.objects.filter(pk=elsewhere.pk).update(state=Study.State.DRAFT)
+    client = sign_in(rex)
+    assert "Judged elsewhere" not in client.get("/anchors/").content.decode()
+
+    call_command("import_dialogues", str(file), study=elsewhere.code)
+
+    record = elsewhere.imports.get()
+    assert (record.conversations, record.labels) == (4, 12)
+    assert "Judged elsewhere" in client.get("/anchors/").content.decode()
+    sent = {"title": "Lab", "score": "likert quality", "number": "4"}
+    client.post(f"/studies/{elsewhere.pk}/anchor-pack/", sent)
+    made = AnchorPack.objects.get()
+    known = {each.dialogue_id: each.known["quality"] for each in made.anchors.all()}
+    means = {
+        dialogue: sum(qualities[int(name[1:])]) / 3
+        for dialogue, name in elsewhere.dialogues.values_list("pk", "source_id")
+    }
+    assert {key: each["value"] for key, each in known.items()} == pytest.approx(means)
+    assert {each["raters"] for each in known.values()} == {3}
+    refused = client.post(f"/imports/{record.pk}/undo/", follow=True).content.decode()
+    assert "Some of these conversations are in an anchor pack. Delete the pack first" in refused
+
+    own = make_study({"own": 1}, title="Own conversations", min_turns=2, max_turns=8)
+    talked(own, [(True, True)])
+    later = make_queue(raters=2, question_set="likert", protocol="", title="New raters")
+    subjects.add_dialogues(later, own, language="en", conversations=5)
+    client.post(f"/studies/{later.pk}/queue/anchors/", {"pack": made.pk})
+    assert later.items.filter(anchor__pack=made, dialogue__isnull=False).count() == 4
+    for quality in (5, 1):
+        judge(later, partial(answer_always, rated(quality)))
+    found = figures(computed(later))["anchors"][0]
+    of_quality = next(each for each in found["scores"] if each["key"] == "quality")
+    mean = sum(means.values()) / 4
+    # By distance from the known values, the farthest first.
+    drift = sorted((5 - mean, 1 - mean), key=abs, reverse=True)
+    assert [each["value"] for each in of_quality["raters"]] == pytest.approx(drift)
+    assert of_quality["shift"]["value"] == pytest.approx(3 - mean)
 
 
 @pytest.mark.shared_data

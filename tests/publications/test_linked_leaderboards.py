@@ -12,9 +12,10 @@ import pytest
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, override_settings
 from django.utils import timezone
 
+from tests.comparisons.test_drawing import NOWHERE
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
 from tests.desks import judge
 from tests.planted import computed
@@ -354,6 +355,8 @@ def test_a_leaderboard_reads_each_snapshot_once_and_asks_equally_often_for_any_n
     assert [sql for sql in first_time if '"snapshot"' in sql] != []
     assert [sql for sql in again if '"snapshot"' in sql] == []  # they are cached
     assert len(again) < len(first_time)
+    with override_settings(CACHES=NOWHERE):
+        assert [len(board["blocks"]) for board in leaderboard_page("1")["boards"]] == [3, 4, 1]
     published(judged, address="", in_leaderboard="on", title="Newer")  # a new version is read, too
     assert "Newer" in Client().get("/leaderboards/").content.decode()
 

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -24,6 +25,7 @@ from turnwise.judging.batteries.battery_rules import battery_of
 from turnwise.judging.models import Anchor, AnchorPack
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.judging.views import judging_study
+from turnwise.labels.models import Label
 from turnwise.live.http_responses import attachment
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
@@ -155,8 +157,11 @@ def pack_list(request: HttpRequest) -> HttpResponse:
             messages.success(request, _("“%(pack)s” is imported.") % {"pack": pack})
             return redirect("judging:pack", pack=pack.pk)
     shown = Paginator(packs.packs_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
-    finished = readable_studies_of(request.user).filter(rehearsal_of=None, state=Study.State.CLOSED)
-    judged = finished.filter(labels__pair=None, labels__participation=None).distinct().order_by("-pk")
+    # Drafts have judgments if these came with an imported file.
+    under_way = (Study.State.OPEN, Study.State.PAUSED)
+    finished = readable_studies_of(request.user).filter(rehearsal_of=None).exclude(state__in=under_way)
+    labels = Label.objects.filter(study=OuterRef("pk"), pair=None, participation=None)
+    judged = finished.filter(Exists(labels)).order_by("-pk")
     context = {
         "packs": [(each, question_set(each.question_set).title) for each in shown],
         "page": shown,

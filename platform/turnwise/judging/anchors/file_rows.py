@@ -138,8 +138,8 @@ def _conversation(line: int, text: str) -> Iterator[FileRow]:
             line,
             _(
                 "The labels of the conversation “%(name)s” are about the whole, and such a file has labels "
-                "of turns. Import its transcript into a study, let two people or more judge the whole there, "
-                "and make a pack from that study."
+                "of turns. Import the conversations with their labels into a draft, in the format JSON Lines "
+                "of turns, and make a pack from it."
             )
             % {"name": name},
         )
@@ -191,7 +191,7 @@ def _check_texts(row: FileRow) -> None:
         raise line_error(
             line,
             _(
-                "A response needs “text”, and a context has none. For whole conversations, import the "
-                "transcripts into a study, let two people or more judge them there, and make a pack from it."
+                "A response needs “text”, and a context has none. For whole conversations, import "
+                "them with their labels into a draft, and make a pack from it."
             ),
         )

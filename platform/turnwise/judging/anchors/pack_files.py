@@ -65,9 +65,8 @@ def pack_lines(pack: AnchorPack) -> Iterator[str]:
 def pack_table(pack: AnchorPack) -> str:
     """The anchors as CSV without live formulas, for people to read; values as in the file.
 
-    Columns are `pack`, `version`, `anchor`, `subject`, `language`, `system`, `said_before` as a JSON list,
-    `text`, and for each score of the question set `KEY_value`, `KEY_error` and `KEY_raters`, empty where
-    unknown.
+    Its columns are pack, version, anchor, subject, language, system, said_before (a JSON list), text, and for
+    each score of the question set its key with _value, _error and _raters, empty where unknown.
     """
     keys = [score.key for score in question_set(pack.question_set).scores]
     facts = ("value", "error", "raters")
