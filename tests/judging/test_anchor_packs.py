@@ -306,7 +306,8 @@ def test_whole_conversations_that_were_judged_elsewhere_become_a_pack(
 ) -> None:
     """Their file has the labels of three raters; two new raters say 5 and 1 of everything."""
     qualities = [(2, 3, 4), (5, 5, 5), (1, 2, 6), (7, 6, 6)]
-    turns = [{"speaker": "Human", "text": "Hi!"}, {"speaker": "Bot", "text": "Hello."}]
+    of_reply = {name: {"ssa": answers} for name, answers in labels_of([True, False]).items()}
+    turns = [{"speaker": "Human", "text": "Hi!"}, {"speaker": "Bot", "text": "Hello.", "labels": of_reply}]
     rows = [
         {
             "id": f"c{n}",
@@ -325,7 +326,10 @@ def test_whole_conversations_that_were_judged_elsewhere_become_a_pack(
     call_command("import_dialogues", str(file), study=elsewhere.code)
 
     record = elsewhere.imports.get()
-    assert (record.conversations, record.labels) == (4, 12)
+    assert (record.conversations, record.labels) == (4, 12 + 8)
+    assert elsewhere.labels.values("rater").distinct().count() == 3  # a name means one person in the file
+    [bot] = figures(computed(elsewhere))["bots"]
+    assert (bot["bot"], bot["labels"], bot["cells"][0]["value"]) == ("Bot", 8, 50.0)
     assert "Judged elsewhere" in client.get("/anchors/").content.decode()
     sent = {"title": "Lab", "score": "likert quality", "number": "4"}
     client.post(f"/studies/{elsewhere.pk}/anchor-pack/", sent)
