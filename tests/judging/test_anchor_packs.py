@@ -101,10 +101,14 @@ def test_a_deleted_pack_leaves_drafts_and_can_be_put_back(
     assert draft.labels.count() == 14  # anchors are dealt again
 
 
-def test_a_version_whose_number_is_taken_is_not_put_back(pack: AnchorPack, earlier: Study, rex: User) -> None:
+def test_a_version_whose_number_is_taken_is_not_put_back(
+    pack: AnchorPack, earlier: Study, later: Study, rex: User
+) -> None:
     deletion = pack_changes.delete_pack(pack.pk, by=rex)
     assert deletion
     assert pack_changes.delete_pack(pack.pk, by=rex) is None
+    with pytest.raises(ValidationError, match="was deleted a moment ago"):
+        study_anchors.add_pack(later, pack)  # as a page that was open meanwhile asks
     assert str(pack_of(earlier, rex)) == "Wave 1, version 1"
 
     with pytest.raises(RestoreRefusedError, match="cannot be put back"):
