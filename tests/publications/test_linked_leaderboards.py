@@ -34,7 +34,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 RATERS = 8
 ITEMS = 14
-ANCHORS = 12
+ANCHORS = 21
+"""All items of the first study, so that the figures are the same in every run."""
 QUALITY = {"Alpha": 0.5, "Beta": 0.35, "Gamma": 0.5, "Delta": 0.65, "Epsilon": 0.8}
 """Share of yes that the raters of the first study give a system, which is the planted truth."""
 EQUAL = pytest.approx
@@ -64,7 +65,7 @@ def rated_by(study: Study, *, severity: float) -> None:
 
 @pytest.fixture
 def first_wave(make_queue: MakeQueue) -> Study:
-    study = make_queue(21, raters=RATERS, title="First wave")
+    study = make_queue(ANCHORS, raters=RATERS, title="First wave")
     rated_by(study, severity=0.0)
     return set_state(study.pk, Study.State.CLOSED)
 
@@ -300,7 +301,7 @@ def test_a_board_says_why_scores_are_not_linked(
     first_wave: Study, run_study: Any, make_queue: MakeQueue, rex: User, published: Publish
 ) -> None:
     pack = pack_from(first_wave, rex)
-    other_wave = make_queue(21, raters=RATERS, title="Other wave")
+    other_wave = make_queue(ANCHORS, raters=RATERS, title="Other wave")
     rated_by(other_wave, severity=0.1)
     other = pack_from(set_state(other_wave.pk, Study.State.CLOSED), rex, "Other anchors")
     for title, address, of in (("One", "one", pack), ("Two", "two", other), ("<Three>", "three", None)):
