@@ -11,7 +11,7 @@ from turnwise.comparisons.chart_sheets import MOST_LINES, NOT_DRAWN, charts, rel
 from turnwise.comparisons.chart_sheets import chart_file as file
 from turnwise.comparisons.drawing import Sheet
 from turnwise.comparisons.measures import PUBLISHED, Measured, Point, relation_figures
-from turnwise.live.caching import cached
+from turnwise.live.caching import cached, cached_many
 
 MEASURED = Measured(question_set(PUBLISHED))
 
@@ -58,6 +58,23 @@ def test_cached_results_are_not_computed_again() -> None:
 
     assert values == ["value", "value"]
     assert len(computed) == 1
+
+
+def test_of_many_results_only_those_that_are_not_cached_are_computed() -> None:
+    asked: list[list[str]] = []
+
+    def compute(keys: Sequence[str]) -> dict[str, str]:
+        asked.append(list(keys))
+        return {key: f"of {key}" for key in keys if key != "unknown"}
+
+    first = cached_many(["a", "b"], compute)
+    second = cached_many(["b", "c", "unknown"], compute)
+
+    assert (first, second) == ({"a": "of a", "b": "of b"}, {"b": "of b", "c": "of c"})
+    assert asked == [["a", "b"], ["c", "unknown"]]
+    with override_settings(CACHES=NOWHERE):
+        assert cached_many(["a", "b"], compute) == first
+    assert asked[-1] == ["a", "b"]
 
 
 def test_tables_too_long_for_a_chart_have_none() -> None:

@@ -182,7 +182,8 @@ def test_a_study_without_values_makes_no_pack(
     judge(one_rater, by_rater(0, 0))
     one_rater = set_state(one_rater.pk, Study.State.CLOSED)
 
-    with pytest.raises(ValidationError, match=r"0 items have a value .* by two raters or more"):
+    says = "0 items have a value .* by two raters .*Have a second person judge, for example, “Alpha answers"
+    with pytest.raises(ValidationError, match=says):
         pack_of(one_rater, rex)
     with pytest.raises(ValidationError, match="is not closed"):
         pack_of(later, rex)
@@ -228,7 +229,7 @@ def test_the_pages_make_a_pack_mix_it_in_and_report(
     sent = {"title": "Wave 1", "score": "ssa sensible", "number": "6"}
     made = client.post(f"/studies/{earlier.pk}/anchor-pack/", sent, follow=True).content.decode()
     pack = AnchorPack.objects.get()
-    assert "is made. It never changes." in made
+    assert "is made. Its anchors and values never change." in made
     assert pack.sha256 in made
     assert "Alpha answers c" in made
     file = client.get(f"/anchors/{pack.pk}/anchors.jsonl").getvalue().decode().splitlines()
@@ -315,7 +316,7 @@ def test_a_file_with_labels_has_the_values_that_they_give(rex: User) -> None:
         (file_of(*[line(n) for n in range(3)]), "no “common_variance”"),
         (
             file_of(line(1), line(2), line(3, known=None), common_variance={}),
-            "Line 4: The anchor has no “known”",
+            "Line 4: “Hello 3” has no “known” values and no “labels”",
         ),
         (
             file_of(*[line(n, known={"sensible": {"value": 4, "error": 0, "raters": 2}}) for n in range(3)]),
@@ -337,7 +338,7 @@ def test_a_file_with_labels_has_the_values_that_they_give(rex: User) -> None:
         ),
         (
             file_of(*[line(n, known=None, labels={"a": {"sensible": True}}) for n in range(3)]),
-            "Line 2: No score of the anchor has labels by two raters",
+            "Line 2: No score of “Hello 0” has labels by two raters",
         ),
     ],
 )

@@ -231,6 +231,9 @@ def test_every_other_method_of_a_study_reaches_its_call(
         added = judging.queue.add_anchors(pack.id)
         again = AnchorPack.load(client, pack.save(tmp_path / "saved.jsonl"))
         taken_out = judging.queue.remove_anchors(pack.id)
+        table = again.save(tmp_path / "saved.csv").read_text()
+        again.rename("Renamed")
+        deleted_pack = again.delete()
         disputes = judging.adjudication.items().to_list()
 
     assert panels.keys() == shown.keys() == {"prolific", "open"}
@@ -245,6 +248,8 @@ def test_every_other_method_of_a_study_reaches_its_call(
     assert (declared["steps"], disputes) == (2, [])
     assert (added[0]["anchors"], taken_out) == (3, [])
     assert (again.details["version"], again.details["sha256"]) == (2, pack.details["sha256"])
+    assert table.startswith("pack,version,anchor,subject")
+    assert deleted_pack["what"] == "Anchor pack Renamed, version 2"
 
 
 @pytest.mark.timeout(600)

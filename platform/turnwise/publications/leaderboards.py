@@ -4,14 +4,14 @@ Ranks are those within one study. Between studies workers, languages and months 
 of different studies is claimed, except where studies judged the same anchors (`linked_scores`).
 """
 
-import json
 from itertools import groupby
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 
-from turnwise.publications.linked_scores import linked_boards
+from turnwise.publications.board_entries import Entry, Listed, entries_of
+from turnwise.publications.linked_scores import linked_boards, sources_of, why_not_linked
 from turnwise.publications.models import PublishedVersion
 
 PER_PAGE = 30
@@ -19,12 +19,15 @@ MOST_LINKED = 60
 """Largest number of studies of a board among which common anchors are sought, the newest."""
 
 
-def listed_versions() -> QuerySet[PublishedVersion]:
-    """Newest versions of available publications in leaderboards; those that may be compared are adjacent."""
+def listed_versions() -> list[Listed]:
+    """Newest versions of available publications in leaderboards; those that may be compared are adjacent.
+
+    All of them, without their snapshots: every listing is a person's decision, so there are hundreds at most.
+    """
     newer = PublishedVersion.objects.filter(
         publication=OuterRef("publication"), number__gt=OuterRef("number")
     )
-    return (
+    found = (
         PublishedVersion.objects.filter(
             publication__in_leaderboard=True,
             publication__revoked_at=None,
@@ -32,51 +35,43 @@ def listed_versions() -> QuerySet[PublishedVersion]:
         )
         .exclude(comparable="")
         .filter(~Exists(newer))
-        .select_related("publication")
-        .defer("charts")
         .order_by("comparable", "-published_at", "-pk")
+        .values_list("pk", "sha256", "comparable", "publication__slug", "publication__study")
     )
+    return [Listed(*row) for row in found]
 
 
 def leaderboard_page(number: str) -> dict[str, Any]:
-    """A page of leaderboards: for each protocol with its questions, a block for each study, newest first."""
-    page = Paginator(listed_versions(), PER_PAGE).get_page(number)
+    """A page of leaderboards: for each protocol with its questions, a block for each study, newest first.
+
+    The number of queries is the same for any number of boards and studies.
+    """
+    listed = listed_versions()
+    page = Paginator(listed, PER_PAGE).get_page(number)
+    shown = {
+        key: list(versions) for key, versions in groupby(page.object_list, key=lambda each: each.comparable)
+    }
+    # Links are sought among all studies of a board, since the page may have only some of them.
+    comparable = {key: [each for each in listed if each.comparable == key][:MOST_LINKED] for key in shown}
+    entries = entries_of({each for versions in (*shown.values(), *comparable.values()) for each in versions})
+    sources = sources_of(entries.values())
     boards = []
-    for key, versions in groupby(page.object_list, key=lambda version: version.comparable):
-        blocks = [_block(version) for version in versions]
-        # All studies of the board, since the page may have only some of them.
-        comparable = listed_versions().filter(comparable=key)[:MOST_LINKED]
-        linked = linked_boards(list(comparable))
-        boards.append({"snapshot": blocks[0]["snapshot"], "blocks": blocks, "linked": linked})
+    for key, versions in shown.items():
+        blocks = [_block(each, entries[each.pk]) for each in versions if each.pk in entries]
+        candidates = [(each, entries[each.pk]) for each in comparable[key] if each.pk in entries]
+        if blocks:
+            boards.append(
+                {
+                    "protocol": blocks[0]["protocol"],
+                    "questions": blocks[0]["questions"],
+                    "evaluation": blocks[0]["evaluation"],
+                    "blocks": blocks,
+                    "linked": linked_boards(candidates, sources),
+                    "not_linked": why_not_linked(candidates, sources),
+                }
+            )
     return {"boards": boards, "page": page}
 
 
-def _block(version: PublishedVersion) -> dict[str, Any]:
-    """One study's systems, best first; for studies of pairs, their strengths by each question."""
-    snapshot = json.loads(version.snapshot)
-    main = snapshot["results"]["asks"][0]
-    keys = [column["key"] for column in main["columns"]]
-    column = (
-        keys.index(main["headline"]) if main.get("headline") in keys and not main["preferences"] else None
-    )
-    systems = [
-        {"bot": bot["bot"], "cell": bot["cells"][column], "rank": bot.get("rank"), "labels": bot["labels"]}
-        for bot in (main["bots"] if column is not None else ())
-        if bot["cells"][column].get("value") is not None
-    ]
-    return {
-        "version": version,
-        "snapshot": snapshot,
-        "level": main["level"],
-        "score": main["columns"][column]["title"] if column is not None else "",
-        "is_percent": column is not None and main["columns"][column]["percent"],
-        "systems": sorted(systems, key=lambda each: -each["cell"]["value"]),
-        "has_ranks": any(each["rank"] for each in systems),
-        "preferences": [_by_strength(each) for each in main["preferences"]],
-    }
-
-
-def _by_strength(preference: dict[str, Any]) -> dict[str, Any]:
-    """A question about pairs with its systems, the strongest first."""
-    bots = sorted(preference["strengths"].get("bots", ()), key=lambda bot: -bot["value"])
-    return preference | {"strengths": preference["strengths"] | {"bots": bots}}
+def _block(version: Listed, entry: Entry) -> dict[str, Any]:
+    return {**entry, "slug": version.slug}

@@ -1,96 +1,99 @@
 """Scores of the studies of a leaderboard that judged the same anchors, on the scale of these anchors."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import numpy as np
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from evaluation.report.ranks import LinkedStudy, halves_of, ranks_of_linked
-from evaluation.statistics.inference import z
+from evaluation.report.ranks import LinkedStudy, ranks_of_linked
 from turnwise.judging.models.anchors import AnchorPack
 from turnwise.live.caching import cache_key, cached
-from turnwise.publications.models import PublishedVersion
+from turnwise.publications.board_entries import Entry, Listed
 
 FEWEST_STUDIES = 2
+MOST_NAMED = 5
+"""Largest number of studies that one sentence names."""
+
+Candidates = Sequence[tuple[Listed, Entry]]
+Sources = Mapping[str, set[int]]
+"""By hash of a pack, the studies from which packs with this content were made."""
 
 
-def linked_boards(versions: Sequence[PublishedVersion]) -> list[dict[str, Any]]:
+def sources_of(entries: Iterable[Entry]) -> Sources:
+    """Studies from which the anchors of these entries are."""
+    hashes = {entry["pack"]["sha256"] for entry in entries if entry["pack"]}
+    found: dict[str, set[int]] = {}
+    if hashes:
+        packs = AnchorPack.objects.filter(sha256__in=hashes, source__isnull=False)
+        for sha256, source in packs.order_by().values_list("sha256", "source"):
+            found.setdefault(sha256, set()).add(source)
+    return found
+
+
+def _by_pack(candidates: Candidates, sources: Sources) -> dict[str, tuple[Candidates, Candidates]]:
+    """By hash of each pack that links two studies or more: those that judged it, and its source."""
+    found: dict[str, tuple[Candidates, Candidates]] = {}
+    for sha256 in dict.fromkeys(entry["pack"]["sha256"] for _listed, entry in candidates if entry["linked"]):
+        linked = [
+            (listed, entry) for listed, entry in candidates
+            if entry["linked"] and entry["pack"]["sha256"] == sha256
+        ]  # fmt: skip
+        of_source = [
+            (listed, entry) for listed, entry in candidates
+            if listed.study in sources.get(sha256, ()) and entry["unlinked"]
+        ]  # fmt: skip
+        if len(linked) + len(of_source) >= FEWEST_STUDIES:
+            found[sha256] = (linked, of_source)
+    return found
+
+
+def linked_boards(candidates: Candidates, sources: Sources) -> list[dict[str, Any]]:
     """A table for each anchor pack that two studies or more share, best system first.
 
     Args:
-        versions: newest versions of studies with the same protocol and questions.
+        candidates: newest versions of studies with the same protocol and questions.
+        sources: as from `sources_of`.
 
     Returns:
         For each pack `pack` with its title and version, `score`, `is_percent`, `level`, `studies`, and
-        `systems`, each with `version`, `title`, `bot`, `cell`, `is_source` and `rank`, if it is known.
+        `systems`, each with `slug`, `title`, `bot`, `cell`, `is_source` and `rank`, if it is known.
     """
-    snapshots = [(version, json.loads(version.snapshot)) for version in versions]
-    found: dict[str, list[tuple[PublishedVersion, dict[str, Any]]]] = {}
-    for version, snapshot in snapshots:
-        anchors = snapshot["results"]["asks"][0].get("anchors")
-        if anchors and _score(snapshot, anchors):
-            found.setdefault(anchors["pack"]["sha256"], []).append((version, snapshot))
-    sources = dict(
-        AnchorPack.objects.filter(sha256__in=found, source__isnull=False).values_list("sha256", "source")
-    )
-    boards = []
-    for sha256, linked in found.items():
-        of_source = [each for each in snapshots if each[0].publication.study_id == sources.get(sha256, 0)]
-        if len(linked) + len(of_source) >= FEWEST_STUDIES:
-            boards.append(_board(linked, of_source))
-    return boards
+    return [_board(linked, of_source) for linked, of_source in _by_pack(candidates, sources).values()]
 
 
-def _score(snapshot: Mapping[str, Any], anchors: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The main score with its shift and linked scores; None if it was not linked."""
-    headline = snapshot["results"]["asks"][0].get("headline")
-    return next((score for score in anchors["scores"] if score["key"] == headline), None)
-
-
-def _board(
-    linked: Sequence[tuple[PublishedVersion, dict[str, Any]]],
-    of_source: Sequence[tuple[PublishedVersion, dict[str, Any]]],
-) -> dict[str, Any]:
-    main = linked[0][1]["results"]["asks"][0]
-    score = _score(linked[0][1], main["anchors"])
-    assert score
-    level, factor = main["level"], z(main["level"])
-    rows: list[tuple[PublishedVersion, dict[str, Any], dict[str, Any], float]] = []
-    for version, snapshot in linked:
-        of_study = _score(snapshot, snapshot["results"]["asks"][0]["anchors"])
-        assert of_study
-        cells = {each["bot"]: each["linked"] for each in of_study["systems"]}
-        rows.append((version, snapshot, cells, of_study["shift"]["error"]))
-    for version, snapshot in of_source:
-        cells = _source_cells(snapshot["results"]["asks"][0], factor)
-        rows.append((version, snapshot, cells, 0.0))
+def _board(linked: Candidates, of_source: Candidates) -> dict[str, Any]:
+    first = linked[0][1]
+    level = first["level"]
+    rows = [(listed, entry, entry["linked"]["cells"], entry["linked"]["error"]) for listed, entry in linked]
+    rows += [(listed, entry, entry["unlinked"], 0.0) for listed, entry in of_source]
     studies = [
         LinkedStudy(
             {bot: cell["value"] for bot, cell in cells.items()},
             {bot: float(np.sqrt(max(cell["error"] ** 2 - error**2, 0.0))) for bot, cell in cells.items()},
             error,
-            halves_of(ask["comparisons"], ask["headline"]),
+            [tuple(half) for half in entry["halves"]],
         )
-        for ask, cells, error in ((row[1]["results"]["asks"][0], row[2], row[3]) for row in rows)
+        for _listed, entry, cells, error in rows
     ]
     # Anybody may ask for the page, and 60 systems take more than a second.
     key = cache_key("linked ranks", level, [asdict(study) for study in studies])
     ranks = cached(key, partial(ranks_of_linked, studies, level=level))
     systems = [
         {
-            "version": version, "title": snapshot["title"], "bot": bot, "cell": cell,
+            "slug": listed.slug, "title": entry["title"], "bot": bot, "cell": cell,
             "is_source": error == 0.0, "rank": of_study.get(bot),
         }
-        for (version, snapshot, cells, error), of_study in zip(rows, ranks, strict=True)
+        for (listed, entry, cells, error), of_study in zip(rows, ranks, strict=True)
         for bot, cell in cells.items()
     ]  # fmt: skip
     return {
-        "pack": main["anchors"]["pack"],
-        "score": score["title"],
-        "is_percent": score["is_percent"],
+        "pack": first["pack"],
+        "score": first["score"],
+        "is_percent": first["is_percent"],
         "level": level,
         "studies": len(rows),
         "has_source": bool(of_source),
@@ -99,12 +102,47 @@ def _board(
     }
 
 
-def _source_cells(ask: Mapping[str, Any], factor: float) -> dict[str, dict[str, Any]]:
-    """Scores of the study from which the anchors are, with the error that the interval implies."""
-    number = [column["key"] for column in ask["columns"]].index(ask["headline"])
-    cells = {bot["bot"]: bot["cells"][number] for bot in ask["bots"]}
-    return {
-        bot: {**cell, "error": (cell["high"] - cell["low"]) / 2 / factor}
-        for bot, cell in cells.items()
-        if cell.get("value") is not None and "low" in cell
+def why_not_linked(candidates: Candidates, sources: Sources) -> list[str]:
+    """Sentences that say which studies of a board are on no common scale, and why; none if all are."""
+    there = {
+        listed.pk
+        for groups in _by_pack(candidates, sources).values()
+        for group in groups
+        for listed, _entry in group
     }
+    left_out = [entry for listed, entry in candidates if listed.pk not in there]
+    if len(candidates) < FEWEST_STUDIES or not left_out:
+        return []
+    if not there and not any(entry["pack"] for entry in left_out):
+        return [_("Scores of these studies are not linked, since none of them judged anchors.")]
+    says = [] if there else [_("Scores of these studies are not linked: no two of them share anchors.")]
+    if without := [entry["title"] for entry in left_out if not entry["pack"]]:
+        says.append(
+            ngettext(
+                "%(studies)s is not linked: it judged no anchors.",
+                "%(studies)s are not linked: they judged no anchors.",
+                len(without),
+            )
+            % {"studies": _named(without)}
+        )
+    for entry in [entry for entry in left_out if entry["pack"]][:MOST_NAMED]:
+        values = {"study": entry["title"], "score": entry["score"], **entry["pack"]}
+        if entry["linked"]:
+            reason = _(
+                "“%(study)s” judged the anchors “%(title)s”, version %(version)s, which no other study here "
+                "has."
+            )
+        else:
+            reason = _(
+                "“%(study)s” judged the anchors “%(title)s”, version %(version)s, but too few judgments of "
+                "them link its %(score)s."
+            )
+        says.append(reason % values)
+    return says
+
+
+def _named(titles: Sequence[str]) -> str:
+    named = ", ".join(f"“{title}”" for title in titles[:MOST_NAMED])
+    if (more := len(titles) - MOST_NAMED) <= 0:
+        return named
+    return _("%(named)s and %(n)s more") % {"named": named, "n": f"{more:,}"}

@@ -31,7 +31,17 @@ _MODULE = "turnwise.transcripts.file_reading"
 _SHOWN_PROBLEMS = 100
 _SHOWN_CONVERSATIONS = 3
 _SHOWN_ROWS = 3
-_TUPLES = ("speakers", "texts", "times", "of_turns", "own", "heard", "of_speakers", "generations")
+_TUPLES = (
+    "speakers",
+    "texts",
+    "times",
+    "of_turns",
+    "own",
+    "heard",
+    "of_speakers",
+    "generations",
+    "turns_by_rater",
+)
 
 
 @dataclass(slots=True)

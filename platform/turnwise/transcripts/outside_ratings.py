@@ -32,6 +32,8 @@ def raters_of(study: Study, conversations: Sequence[Checked | Rated]) -> dict[st
     Their names are stored only as a digest.
     """
     named = {each.rater for each in conversations if each.rater}
+    several = [each for each in conversations if isinstance(each, Checked)]
+    named |= {rater for each in several for by in (each.by_rater, *each.turns_by_rater) for rater in by}
     two = [each for each in conversations if isinstance(each, Checked) and each.is_of_raters]
     named |= {talker(each, seat) for each in two for seat in (0, 1)}
     ids = {rater: _panel_id(study, rater) for rater in named}
@@ -66,6 +68,13 @@ def labels_of(
     if any(given for _, given in by_one):
         one = rater_of(conversation, raters)
         about += [(one, turn, given) for turn, given in by_one]
+    about += [(raters[name], None, given) for name, given in conversation.by_rater.items()]
+    about += [
+        (raters[name], turn, given)
+        for turn in turns
+        if turn.bot_version_id
+        for name, given in conversation.turns_by_rater[turn.position].items()
+    ]
     if conversation.is_of_raters:
         two = [raters[talker(conversation, seat)] for seat in (0, 1)]
         about += [(two[seat], None, given) for seat, given in enumerate(conversation.of_speakers)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from turnwise.accounts.models import User
@@ -57,6 +57,13 @@ def refuse_labelled(dialogues: Iterable[int]) -> None:
     if turns.filter(LABELLED).exists():
         raise ImportRefusedError(
             _("Some of these turns have labels, and labels are never discarded. The conversations stay.")
+        )
+    anchored = Dialogue.objects.filter(pk__in=dialogues).filter(
+        Q(anchors__isnull=False) | Q(turn_set__anchors__isnull=False)
+    )
+    if anchored.exists():
+        raise ImportRefusedError(
+            _("Some of these conversations are in an anchor pack. Delete the pack first; then they can go.")
         )
 
 

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -64,3 +65,58 @@ def test_a_bad_line_stays_out_and_the_others_come_in(read: Read, line: str, says
     assert [each.id for each in conversations] == ["c1"]
     assert [number for number, _ in problems] == [2]
     assert says in problems[0][1]
+
+
+LIKED = {"sensible": True, "specific": False}
+RATED = {"quality": 5, "fluency": 6, "diversity": 3, "relatedness": 4, "empathy": 2}
+
+
+def labelled(**fields: Any) -> dict[str, Any]:
+    turns = [{"speaker": "Human", "text": "Hi!"}, {"speaker": "Bot", "text": "Hello."}]
+    return {"id": "c1", "turns": turns} | fields
+
+
+def test_labels_of_several_raters_come_with_turns_and_conversations(read: Read) -> None:
+    value = labelled(labels={"ann": {"likert": RATED}, "bob": {"likert": RATED}})
+    value["turns"][1]["labels"] = {"ann": {"ssa": LIKED}, "bob": {"ssa": {"sensible": False}}}
+    by_line = [
+        {"conversation": "c2", "speaker": "Human", "text": "Hi!"},
+        {"conversation": "c2", "speaker": "Bot", "text": "Hm.", "labels": {"cy": {"ssa": LIKED}}},
+        {"conversation": "c2", "speaker": "Bot", "text": "Hello.", "labels": {"dee": {"ssa": LIKED}}},
+    ]
+
+    found, problems = read("jsonl", "\n".join(json.dumps(each) for each in (value, *by_line)))
+
+    assert problems == []
+    first, second = found
+    assert first.by_rater == {"ann": {"likert": RATED}, "bob": {"likert": RATED}}
+    assert first.turns_by_rater == (
+        {}, {"ann": {"ssa": LIKED}, "bob": {"ssa": {"sensible": False, "specific": False}}},
+    )  # fmt: skip
+    assert (first.labels, second.labels) == (4, 2)
+    assert second.texts == ("Hi!", "Hm.\nHello.")  # joined, with the labels of both parts
+    assert second.turns_by_rater[1] == {"cy": {"ssa": LIKED}, "dee": {"ssa": LIKED}}
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        ([], ""),  # none
+        ([1], "“labels” in conversation “c1” is not an object of raters. Write"),
+        ({"ann": 5}, "Labels in conversation “c1” cannot be read. Write"),
+        ({" ": {}}, "Labels in conversation “c1” cannot be read. Write"),
+        ({"ann": {"wit": {}}}, "Labels of “ann” in conversation “c1”: No question set is declared as 'wit'."),
+        (
+            {"ann": {"likert": 5}},
+            "Labels of “ann” in conversation “c1”: the answers to “likert” are no object",
+        ),
+        ({"ann": {"likert": RATED | {"quality": 9}}}, "Labels of “ann” in conversation “c1”: "),
+        ({"ann": {"likert": RATED | {"wit": 1}}}, "“wit” is not a question of this form"),
+        ({"ann": {"votes": {}}}, "the questions “votes” are not about whole conversations"),
+    ],
+)
+def test_labels_that_cannot_be_stored_keep_the_conversation_out(read: Read, labels: Any, says: str) -> None:
+    found, problems = read("jsonl", json.dumps(labelled(labels=labels)))
+
+    assert len(found) == (not says)
+    assert [says in problem[1] for problem in problems] == [True] * bool(says)

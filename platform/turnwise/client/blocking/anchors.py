@@ -2,7 +2,7 @@
 """Anchor packs: items whose value an earlier study knows."""
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from turnwise.client.blocking.connection import Client
 from turnwise.client.blocking.titled import Titled
@@ -42,5 +42,23 @@ class AnchorPack(Titled):
         return cls(client, client.call("POST", cls._list, sent))
 
     def save(self, target: str | Path) -> Path:
-        """Write it to a file of JSON Lines, which another installation can import."""
-        return self._client.download(f"{self._list}/{self.id}/anchors.jsonl", Path(target))
+        """Write it to a file of JSON Lines, which one can import; a file .csv gets a table."""
+        name = "anchors.csv" if Path(target).suffix == ".csv" else "anchors.jsonl"
+        return self._client.download(f"{self._list}/{self.id}/{name}", Path(target))
+
+    def rename(self, title: str) -> None:
+        """Rename all versions of your pack.
+
+        Raises:
+            ApiError: another pack of yours has this name.
+        """
+        sent = {"title": title}
+        self.details = dict(self._client.call("PATCH", f"{self._list}/{self.id}", sent))
+
+    def delete(self) -> dict[str, Any]:
+        """Delete this version; the answer says until when you can undo it.
+
+        Raises:
+            ApiError: opened studies use it; the message names them.
+        """
+        return cast("dict[str, Any]", self._client.call("DELETE", f"{self._list}/{self.id}"))

@@ -1,4 +1,4 @@
-"""The researcher's pages of anchor packs: make one, list them, mix one into a queue or take it out."""
+"""The researcher's pages of anchor packs: make, list, rename and delete them, mix one into a queue."""
 
 from collections.abc import Generator
 from typing import Any
@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -15,20 +16,23 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import reads_a_file
-from turnwise.judging.anchors import packs, study_anchors
+from turnwise.judging.anchors import pack_changes, packs, study_anchors
 from turnwise.judging.anchors.forms import AddPackForm, MakePackForm, PackFileForm
-from turnwise.judging.anchors.pack_files import import_pack, pack_lines
+from turnwise.judging.anchors.pack_files import import_pack, pack_lines, pack_table
 from turnwise.judging.batteries.battery_rules import battery_of
-from turnwise.judging.models import Anchor, AnchorPack, Item
+from turnwise.judging.models import Anchor, AnchorPack
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.judging.views import judging_study
+from turnwise.labels.models import Label
 from turnwise.live.http_responses import attachment
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_studies_of, studies_of
 from turnwise.studies.sharing.permissions import Permission
 from turnwise.studies.tasks import task_of
+from turnwise.trash.views import offer_undo
 
 PER_PAGE = 50
 LARGEST_SEED = 2**31
@@ -118,7 +122,9 @@ def make_pack(request: HttpRequest, pk: int) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, _("“%(pack)s” is made. It never changes.") % {"pack": pack})
+            messages.success(
+                request, _("“%(pack)s” is made. Its anchors and values never change.") % {"pack": pack}
+            )
             return redirect("judging:pack", pack=pack.pk)
     context = {
         "study": study,
@@ -151,8 +157,11 @@ def pack_list(request: HttpRequest) -> HttpResponse:
             messages.success(request, _("“%(pack)s” is imported.") % {"pack": pack})
             return redirect("judging:pack", pack=pack.pk)
     shown = Paginator(packs.packs_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
-    finished = readable_studies_of(request.user).filter(rehearsal_of=None, state=Study.State.CLOSED)
-    judged = finished.filter(labels__pair=None, labels__participation=None).distinct().order_by("-pk")
+    # Drafts have judgments if these came with an imported file.
+    under_way = (Study.State.OPEN, Study.State.PAUSED)
+    finished = readable_studies_of(request.user).filter(rehearsal_of=None).exclude(state__in=under_way)
+    labels = Label.objects.filter(study=OuterRef("pk"), pair=None, participation=None)
+    judged = finished.filter(Exists(labels)).order_by("-pk")
     context = {
         "packs": [(each, question_set(each.question_set).title) for each in shown],
         "page": shown,
@@ -170,14 +179,18 @@ def pack_page(request: HttpRequest, pack: int) -> HttpResponse:
     found = get_object_or_404(packs.packs_of(request.user), pk=pack)
     questions = question_set(found.question_set)
     shown = Paginator(found.anchors.all(), PER_PAGE).get_page(request.GET.get("page"))
-    using = Item.objects.filter(anchor__pack=found).order_by().values("study")
+    is_own = pack_changes.own_packs(request.user).filter(pk=found.pk).exists()
     context = {
         "pack": found,
         "questions": questions,
         "scores": questions.scores,
         "anchors": _rows(list(shown), questions.scores),
         "page": shown,
-        "studies": readable_studies_of(request.user).filter(pk__in=using).order_by("-pk"),
+        "studies": readable_studies_of(request.user)
+        .filter(pk__in=pack_changes.studies_using(found).values("pk"))
+        .order_by("-pk"),
+        "is_own": is_own,
+        "why_kept": pack_changes.why_kept(found, request.user) if is_own else "",
     }
     return render(request, "judging/anchors/pack.html", context)
 
@@ -219,3 +232,47 @@ def pack_attachment(request: HttpRequest, pack: AnchorPack) -> StreamingHttpResp
 
     name = f"turnwise-anchors-{pack.pk}.jsonl"
     return attachment(request, lines(), "application/jsonl; charset=utf-8", name)
+
+
+@require_GET
+@login_required
+def pack_csv(request: HttpRequest, pack: int) -> StreamingHttpResponse:
+    """Download the anchors of a pack with their values as a table."""
+    return table_attachment(request, get_object_or_404(packs.packs_of(request.user), pk=pack))
+
+
+def table_attachment(request: HttpRequest, pack: AnchorPack) -> StreamingHttpResponse:
+    """A pack as a download of CSV."""
+
+    def lines() -> Generator[str]:
+        yield pack_table(pack)
+
+    return attachment(request, lines(), "text/csv; charset=utf-8", f"turnwise-anchors-{pack.pk}.csv")
+
+
+@require_POST
+@login_required
+def rename(request: HttpRequest, pack: int) -> HttpResponse:
+    found = get_object_or_404(pack_changes.own_packs(request.user), pk=pack)
+    try:
+        pack_changes.rename_pack(found, request.POST.get("title", ""))
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    else:
+        found.refresh_from_db()
+        messages.success(request, _("All its versions are called “%(title)s”.") % {"title": found.title})
+    return redirect("judging:pack", pack=pack)
+
+
+@require_POST
+@login_required
+def delete(request: AuthenticatedHttpRequest, pack: int) -> HttpResponse:
+    found = get_object_or_404(pack_changes.own_packs(request.user), pk=pack)
+    try:
+        deletion = pack_changes.delete_pack(found.pk, by=request.user)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return redirect("judging:pack", pack=pack)
+    if deletion:
+        offer_undo(request, _("“%(pack)s” is deleted.") % {"pack": found}, deletion)
+    return redirect("judging:packs")

@@ -1,9 +1,10 @@
-"""REST API of anchor packs: make one from a study, list them, mix one into a queue or take it out."""
+"""REST API of anchor packs: make, list, rename and delete them, mix one into a queue or take it out."""
 
 from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.http import Http404
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -12,8 +13,8 @@ from ninja import Field, Router, Schema, Status
 from evaluation.statistics.linking import FEWEST_ANCHORS
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.uploads_api import reading_a_file
-from turnwise.judging.anchors import packs, study_anchors
-from turnwise.judging.anchors.anchor_views import pack_attachment, random_seed
+from turnwise.judging.anchors import pack_changes, packs, study_anchors
+from turnwise.judging.anchors.anchor_views import pack_attachment, random_seed, table_attachment
 from turnwise.judging.anchors.pack_files import MOST_BYTES, import_pack
 from turnwise.judging.anchors.packs import MOST_ANCHORS, Choice
 from turnwise.judging.models import AnchorPack
@@ -23,13 +24,14 @@ from turnwise.live.http_responses import answers, refusals_as_conflicts, takes_a
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_studies_of
+from turnwise.trash.api import DeletionOut, deletion_out
 
 router = Router(tags=["studies"])
-LINES = {
-    "responses": {
-        200: {"description": "The file.", "content": {"application/jsonl": {"schema": {"type": "string"}}}}
-    }
-}
+
+
+def _file(media_type: str) -> dict[str, Any]:
+    content = {media_type: {"schema": {"type": "string"}}}
+    return {"responses": {200: {"description": "The file.", "content": content}}}
 
 
 class PackIn(Schema, extra="forbid"):
@@ -110,6 +112,12 @@ class PackFileIn(Schema, extra="forbid"):
     text: str = Field(min_length=1, description="The whole file.")
 
 
+class PackNameIn(Schema, extra="forbid"):
+    """A name for all versions of a pack."""
+
+    title: str = Field(min_length=1, max_length=120)
+
+
 class AddPackIn(Schema, extra="forbid"):
     """The pack to mix in."""
 
@@ -143,7 +151,9 @@ def import_anchor_pack(request: AuthenticatedHttpRequest, sent: PackFileIn) -> S
     return Status(201, _pack(made))
 
 
-@router.get("/anchor-packs/{int:pack}/anchors.jsonl", response={404: None}, openapi_extra=LINES)
+@router.get(
+    "/anchor-packs/{int:pack}/anchors.jsonl", response={404: None}, openapi_extra=_file("application/jsonl")
+)
 def anchor_pack_file(request: AuthenticatedHttpRequest, pack: PathKey) -> HttpResponseBase:
     """Download a pack as JSON Lines, which another installation can import."""
     return pack_attachment(request, get_object_or_404(packs.packs_of(request.user), pk=pack))
@@ -162,6 +172,34 @@ def one_anchor_pack(request: AuthenticatedHttpRequest, pack: PathKey) -> WholePa
         for each, (before, text) in zip(anchors, packs.texts_of(anchors), strict=True)
     ]  # fmt: skip
     return WholePackOut(**_pack(found).dict(), common_variance=found.common_variance, items=rows)
+
+
+@router.get("/anchor-packs/{int:pack}/anchors.csv", response={404: None}, openapi_extra=_file("text/csv"))
+def anchor_pack_table(request: AuthenticatedHttpRequest, pack: PathKey) -> HttpResponseBase:
+    """Download the anchors of a pack with their values as CSV, which no spreadsheet runs as formulas."""
+    return table_attachment(request, get_object_or_404(packs.packs_of(request.user), pk=pack))
+
+
+@router.patch("/anchor-packs/{int:pack}", response=answers(PackOut, 404, has_body=True))
+def rename_anchor_pack(request: AuthenticatedHttpRequest, pack: PathKey, sent: PackNameIn) -> PackOut:
+    """Rename all versions of your pack. Hashes and values stay, and what is published keeps the old name."""
+    found = get_object_or_404(pack_changes.own_packs(request.user), pk=pack)
+    try:
+        pack_changes.rename_pack(found, sent.title)
+    except ValidationError as error:
+        raise InvalidFieldsError({"title": error.messages}) from None
+    return _pack(packs.packs_of(request.user).get(pk=pack))
+
+
+@router.delete("/anchor-packs/{int:pack}", response=answers(DeletionOut, 404, 409))
+def delete_anchor_pack(request: AuthenticatedHttpRequest, pack: PathKey) -> DeletionOut:
+    """Delete a version of your pack that no opened study uses; undone with …/deletions."""
+    found = get_object_or_404(pack_changes.own_packs(request.user), pk=pack)
+    with refusals_as_conflicts():
+        deletion = pack_changes.delete_pack(found.pk, by=request.user)
+    if deletion is None:
+        raise Http404
+    return deletion_out(deletion)
 
 
 @router.post("/studies/{slug:code}/anchor-packs", response=answers(PackOut, 404, has_body=True))

@@ -25,6 +25,10 @@ from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_studies_of
 
 MOST_ANCHORS = 500
+MOST_NAMED = 3
+"""Largest number of items that a refusal names."""
+MOST_QUOTED = 60
+"""Characters of a text by which a message names a thing that has no id."""
 SUBJECTS = ("turn", "response", "dialogue", "context")
 Subject = tuple[int | None, ...]
 """Keys of the judged row in the order of `SUBJECTS`, of which one is given."""
@@ -168,7 +172,7 @@ def make_pack(study: Study, choice: Choice, *, owner: User, seed: int, now: date
     found = judgments_of(study, choice.questions, choice.excluded)
     values = found.values.get(score.key, np.zeros(0))
     known = known_values(values, found.item, found.rater)
-    _check_number(choice.number, len(known.items), score)
+    _check_number(choice.number, known.items, found, score)
     chosen = known.items[spread_over(known.values, choice.number, seed=seed)]
     of_scores = {
         each.key: known_values(
@@ -214,20 +218,45 @@ def _score(questions: QuestionSet, key: str) -> Score:
     )
 
 
-def _check_number(number: int, available: int, score: Score) -> None:
+def _check_number(number: int, with_values: IntArray, found: Judgments, score: Score) -> None:
+    available = len(with_values)
     if available < FEWEST_ANCHORS:
-        raise ValidationError(
-            _(
-                "%(available)d items have a value of “%(score)s” by two raters or more, and a pack needs "
-                "%(fewest)d. With one rater, the error of a value is not known."
-            )
-            % {"available": available, "score": score.title, "fewest": FEWEST_ANCHORS}
-        )
+        says = _(
+            "%(available)d items have a value of “%(score)s” by two raters or more, and a pack needs "
+            "%(fewest)d. With one rater, the error of a value is not known."
+        ) % {"available": available, "score": score.title, "fewest": FEWEST_ANCHORS}
+        without = np.setdiff1d(found.item, with_values)[:MOST_NAMED].tolist()
+        if without:
+            named = ", ".join(f"“{name}”" for name in _names([found.subjects[code] for code in without]))
+            says += " " + _("Have a second person judge, for example, %(items)s.") % {"items": named}
+        raise ValidationError(says)
     if not FEWEST_ANCHORS <= number <= min(available, MOST_ANCHORS):
         raise ValidationError(
             _("%(number)d anchors are not possible. Choose from %(fewest)d to %(most)d.")
             % {"number": number, "fewest": FEWEST_ANCHORS, "most": min(available, MOST_ANCHORS)}
         )
+
+
+def _names(subjects: Sequence[Subject]) -> list[str]:
+    """Names of judged things: the id in the file of an imported conversation, or how the text begins."""
+    anchors = [
+        Anchor(**{f"{name}_id": key for name, key in zip(SUBJECTS, subject, strict=True)})
+        for subject in subjects
+    ]
+    return [
+        _source_id(anchor) or shortened(text or " / ".join(before))
+        for anchor, (before, text) in zip(anchors, texts_of(anchors), strict=True)
+    ]
+
+
+def _source_id(anchor: Anchor) -> str:
+    dialogue = anchor.dialogue or (anchor.turn.dialogue if anchor.turn else None)
+    return dialogue.source_id if dialogue else ""
+
+
+def shortened(text: str) -> str:
+    """The beginning of a text, to name a thing that has no id."""
+    return text if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]}…"
 
 
 def store_pack(pack: AnchorPack, anchors: Sequence[Anchor]) -> AnchorPack:

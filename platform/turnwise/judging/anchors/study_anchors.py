@@ -97,6 +97,9 @@ def add_pack(study: Study, pack: AnchorPack) -> Added:
         ValidationError: the pack does not fit the study; nothing was changed.
     """
     _check_fits(study, pack)
+    # Whoever deletes the pack locks it first, too.
+    if not AnchorPack.objects.select_for_update(no_key=True).filter(pk=pack.pk).exists():
+        raise ValidationError(_("“%(pack)s” was deleted a moment ago. Choose another.") % {"pack": pack})
     plan = lock_plan(study)
     results_changed(study.pk)  # locks the study before its items, in the order of judging_save
     others = [each.pack for each in packs_in(study) if each.pack.question_set == pack.question_set]

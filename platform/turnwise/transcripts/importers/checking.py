@@ -10,6 +10,7 @@ from evaluation.texts.lengths import MAX_TURN_CHARS
 from turnwise.transcripts.importers import settling
 from turnwise.transcripts.importers.formats import (
     FORMATS,
+    ByRater,
     Conversation,
     Given,
     Problem,
@@ -57,6 +58,8 @@ class Checked:
         of_speakers: each speaker's answers about the whole conversation.
         read: what each of the two had to read.
         generations: by position, how the reply came about (bots/generation.py); {} if unknown.
+        by_rater: answers of several raters about the whole conversation.
+        turns_by_rater: answers of several raters about each turn, by position.
     """
 
     id: str
@@ -75,6 +78,8 @@ class Checked:
     of_speakers: tuple[Given, ...] = ()
     read: tuple[Sequence[Read], ...] = ()
     generations: tuple[Mapping[str, Any], ...] = ()
+    by_rater: ByRater = field(default_factory=dict)
+    turns_by_rater: tuple[ByRater, ...] = ()
 
     @property
     def is_of_raters(self) -> bool:
@@ -85,7 +90,8 @@ class Checked:
     def labels(self) -> int:
         """Number of labels that come with the conversation."""
         given = (self.given, *self.of_turns, *self.own, *self.heard, *self.of_speakers)
-        return sum(map(len, given))
+        several = [each for answers in (self.by_rater, *self.turns_by_rater) for each in answers.values()]
+        return sum(map(len, (*given, *several)))
 
 
 def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Rated | Problem]:
@@ -166,6 +172,8 @@ def _checked(given: Conversation) -> Checked | Problem:
         tuple(conversation.by_speaker.get(turn.speaker, {}) for turn in turns[:2]),
         tuple(tuple(conversation.read.get(turn.speaker, ())) for turn in turns[:2]),
         tuple(turn.generation for turn in turns),
+        conversation.by_rater,
+        tuple(turn.by_rater for turn in turns),
     )
 
 
@@ -208,8 +216,10 @@ def _joined(turns: list[Utterance]) -> Utterance:
     text = first.text if len(turns) == 1 else "\n".join(filter(None, (turn.text.strip() for turn in turns)))
     generation = settling.joined_generation([turn.generation for turn in turns], has_text=bool(text.strip()))
     own_material, heard = _united([turn.own for turn in turns]), _united([turn.heard for turn in turns])
+    raters = dict.fromkeys(rater for turn in turns for rater in turn.by_rater)
+    by_rater = {rater: _united([turn.by_rater.get(rater, {}) for turn in turns]) for rater in raters}
     return Utterance(
-        first.speaker, text, first.line, first.at, given, own_material, heard, generation=generation
+        first.speaker, text, first.line, first.at, given, own_material, heard, by_rater, generation=generation
     )
 
 

@@ -122,6 +122,8 @@ def _decoded(data: bytes, number: int) -> str:
 
 Given: TypeAlias = "Mapping[str, Mapping[str, Answer]]"
 """Answers given outside, by key of the question set."""
+ByRater: TypeAlias = Mapping[str, "Given"]
+"""Answers given outside by several people, by what the file calls each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ class Utterance:
         given: answers of the conversation's rater about it.
         own: the speaker's answers about it.
         heard: the partner's answers about it.
+        by_rater: answers of several raters about it.
         kind: "system" for a system message, "tool" for a tool's answer; empty for a turn.
         generation: how a reply came about, in the form of the column (bots/generation.py); {} if unknown.
     """
@@ -159,6 +162,7 @@ class Utterance:
     given: Given = field(default_factory=dict)
     own: Given = field(default_factory=dict)
     heard: Given = field(default_factory=dict)
+    by_rater: ByRater = field(default_factory=dict)
     kind: str = ""
     generation: Mapping[str, Any] = field(default_factory=dict)
 
@@ -174,6 +178,7 @@ class Conversation:
         details: what else the file says about the whole conversation.
         rater: what the file calls the one who judged it and its turns; empty if it names nobody.
         given: what they answered about the whole conversation.
+        by_rater: what each of several raters answered about the whole conversation.
         by_speaker: what each of the two answered about the whole conversation.
         read: what each of the two had to read.
     """
@@ -184,6 +189,7 @@ class Conversation:
     details: Mapping[str, str] = field(default_factory=dict)
     rater: str = ""
     given: Given = field(default_factory=dict)
+    by_rater: ByRater = field(default_factory=dict)
     by_speaker: Mapping[str, Given] = field(default_factory=dict)
     read: Mapping[str, Sequence[Read]] = field(default_factory=dict)
 

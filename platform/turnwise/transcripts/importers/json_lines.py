@@ -1,7 +1,8 @@
-"""JSON Lines: an object for each conversation, or one for each turn.
+"""JSON Lines: an object for each conversation, or one for each turn. Labels by rater may stand beside both.
 
 {"id": "c1", "turns": [{"speaker": "Human", "text": "Hi!"}, {"speaker": "Bot", "text": "Hello."}]}
 {"conversation": "c2", "speaker": "Human", "text": "Hi!"}
+{"id": "c3", "labels": {"ann": {"likert": {"quality": 5, …}}}, "turns": […]}
 
 Objects of JSON, one after another, member by member: each is decoded when it is reached.
 """
@@ -9,11 +10,14 @@ Objects of JSON, one after another, member by member: each is decoded when it is
 import json
 import re
 from collections.abc import Generator, Iterator
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from turnwise.contexts.tables import json_fault
 from turnwise.transcripts.importers.formats import (
+    ByRater,
     Conversation,
+    Given,
     Problem,
     Source,
     UnreadableError,
@@ -21,7 +25,11 @@ from turnwise.transcripts.importers.formats import (
     importer,
 )
 
+if TYPE_CHECKING:
+    from evaluation.questions import Answer
+
 _SPACE = re.compile(r"\s*")
+_AS_LABELS = 'Write {"ann": {"ssa": {"sensible": true, "specific": false}}}.'
 DECODER = json.JSONDecoder()
 
 Member = tuple[int, str, Any]
@@ -159,7 +167,7 @@ def read(source: Source) -> Iterator[Conversation | Problem]:
             )
         else:
             open_id = id_
-            open_turns.append(parse_utterance(value, speaker="speaker", text="text", line=line))
+            open_turns.append(_turn(value, line, id_))
     if open_turns:
         yield conversation(open_id, open_turns[0].line, open_turns)
 
@@ -169,6 +177,50 @@ def _whole(value: dict[str, Any], line: int) -> Conversation | Problem:
     if not isinstance(turns, list):
         return Problem(line, "“turns” is not a list.")
     id_ = str(value.get("id", f"line {line}"))[:200]
-    return conversation(
-        id_, line, [parse_utterance(each, speaker="speaker", text="text", line=line) for each in turns]
-    )
+    labels = _labels(value, line, id_, "dialogue")
+    if isinstance(labels, Problem):
+        return labels
+    found = conversation(id_, line, [_turn(each, line, id_) for each in turns])
+    return replace(found, by_rater=labels) if isinstance(found, Conversation) else found
+
+
+def _turn(value: object, line: int, id_: str) -> Utterance | Problem:
+    found = parse_utterance(value, speaker="speaker", text="text", line=line)
+    if isinstance(found, Problem) or not isinstance(value, dict):
+        return found
+    labels = _labels(value, line, id_, "turn")
+    return labels if isinstance(labels, Problem) else replace(found, by_rater=labels)
+
+
+def _labels(value: dict[str, Any], line: int, id_: str, subject: str) -> ByRater | Problem:
+    """Labels of a conversation or a turn: by rater, by key of the question set, answers by question."""
+    given = value.get("labels") or {}
+    if not isinstance(given, dict):
+        return Problem(line, f"“labels” in conversation “{id_}” is not an object of raters. {_AS_LABELS}")
+    found: dict[str, Given] = {}
+    for rater, sets in given.items():
+        if not rater.strip() or not isinstance(sets, dict):
+            return Problem(line, f"Labels in conversation “{id_}” cannot be read. {_AS_LABELS}")
+        answers = {key: _answers(key, each, subject) for key, each in sets.items()}
+        for each in answers.values():
+            if isinstance(each, str):
+                return Problem(line, f"Labels of “{rater}” in conversation “{id_}”: {each}")
+        found[rater] = {key: each for key, each in answers.items() if not isinstance(each, str)}
+    return found
+
+
+def _answers(key: str, answers: object, subject: str) -> "dict[str, Answer] | str":
+    """Answers to a question set as they are stored; a sentence that says why they are none."""
+    from evaluation.questions import AnswersError, Subject, UnknownQuestionSetError, question_set
+    from evaluation.questions.answers import checked  # takes longer than reading a file
+
+    try:
+        questions = question_set(key)
+        if Subject(subject) not in questions.subjects:
+            about = {"dialogue": "whole conversations", "turn": "turns"}[subject]
+            return f"the questions “{key}” are not about {about}."
+        if not isinstance(answers, dict):
+            return f"the answers to “{key}” are no object. {_AS_LABELS}"
+        return checked(questions.questions, answers)
+    except (AnswersError, UnknownQuestionSetError) as error:
+        return str(error)

@@ -79,7 +79,7 @@ def _without_empty(turns: Sequence[Utterance]) -> tuple[list[Utterance], int]:
     """Leave out turns without text, with a remark at their speaker's next turn."""
     utterances, waiting, empty = list[Utterance](), set[str](), 0
     for turn in turns:
-        if says_nothing(turn) and not (turn.given or turn.own or turn.heard):
+        if says_nothing(turn) and not (turn.given or turn.own or turn.heard or turn.by_rater):
             waiting.add(turn.speaker)
             empty += 1
         elif turn.speaker in waiting:

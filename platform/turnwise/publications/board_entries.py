@@ -1,0 +1,106 @@
+"""What a leaderboard shows of a published version, cached: a snapshot is long, and never changes."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evaluation.report.ranks import halves_of
+from evaluation.statistics.inference import z
+from turnwise.live.caching import cache_key, cached_many
+from turnwise.publications.models import PublishedVersion
+
+LAYOUT = 1
+"""Raise it when entries change, so that those cached by an older version are not read."""
+
+Entry = Mapping[str, Any]
+
+
+class Listed(NamedTuple):
+    """A listed version without its snapshot."""
+
+    pk: int
+    sha256: str
+    comparable: str
+    slug: str
+    study: int
+
+
+def entries_of(versions: Iterable[Listed]) -> dict[int, Entry]:
+    """By key of the version, its entry. Reads from the database only snapshots that are not cached."""
+    # Neither a version's snapshot nor its hash ever changes.
+    keys = {cache_key("board entry", LAYOUT, each.pk, each.sha256): each.pk for each in versions}
+
+    def read(missing: Sequence[str]) -> dict[str, Entry]:
+        wanted = {keys[key]: key for key in missing}
+        found = PublishedVersion.objects.filter(pk__in=wanted).values_list("pk", "snapshot")
+        return {wanted[pk]: entry_of(json.loads(snapshot)) for pk, snapshot in found.iterator()}
+
+    return {keys[key]: entry for key, entry in cached_many(list(keys), read).items()}
+
+
+def entry_of(snapshot: Mapping[str, Any]) -> Entry:
+    """One study's systems, best first; for studies of pairs, their strengths by each question.
+
+    Returns:
+        Facts of the study; `systems` with `cell` and `rank`; `preferences`; `pack`, the anchors that it
+        judged, or None; and for linking by its main score: `linked`, its linked scores with the linking
+        error, or None; `unlinked`, its own scores with their standard errors; and `halves`, half intervals of
+        differences.
+    """
+    results = snapshot["results"]
+    main = results["asks"][0]
+    keys = [column["key"] for column in main["columns"]]
+    has_score = main.get("headline") in keys and not main["preferences"]
+    column = main["columns"][keys.index(main["headline"])] if has_score else {"title": "", "percent": False}
+    cells = {bot["bot"]: bot["cells"][keys.index(main["headline"])] for bot in main["bots"] if has_score}
+    systems = [
+        {"bot": bot["bot"], "cell": _numbers(cells[bot["bot"]]), "rank": bot.get("rank")}
+        for bot in main["bots"]
+        if cells.get(bot["bot"], {}).get("value") is not None
+    ]
+    anchors = main.get("anchors")
+    return {
+        "protocol": results["protocol"]["title"],
+        "deviations": len(results["protocol"]["deviations"]),
+        "evaluation": results["evaluation"],
+        "questions": snapshot["question_sets"][0]["title"],
+        **{key: snapshot[key] for key in ("title", "authors", "published_on", "languages")},
+        "level": main["level"],
+        "score": column["title"],
+        "is_percent": column["percent"],
+        "systems": sorted(systems, key=lambda each: -each["cell"]["value"]),
+        "has_ranks": any(each["rank"] for each in systems),
+        "preferences": [_by_strength(each) for each in main["preferences"]],
+        "pack": anchors["pack"] if anchors else None,
+        "linked": _linked(main["headline"], anchors) if anchors and has_score else None,
+        "unlinked": _with_errors(systems, main["level"]),
+        "halves": halves_of(main["comparisons"], main["headline"]) if has_score else [],
+    }
+
+
+def _numbers(cell: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: cell[key] for key in ("value", "low", "high") if key in cell}
+
+
+def _by_strength(preference: Mapping[str, Any]) -> dict[str, Any]:
+    """A question about pairs with its systems, the strongest first."""
+    bots = sorted(preference["strengths"].get("bots", ()), key=lambda bot: -bot["value"])
+    return {"question": preference["question"], "strengths": {"bots": bots}}
+
+
+def _linked(headline: str, anchors: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Linked main scores and their linking error; None if the main score was not linked."""
+    for score in anchors["scores"]:
+        if score["key"] == headline:
+            cells = {each["bot"]: each["linked"] for each in score["systems"]}
+            return {"cells": cells, "error": score["shift"]["error"]}
+    return None
+
+
+def _with_errors(systems: Iterable[Mapping[str, Any]], level: float) -> dict[str, dict[str, Any]]:
+    """Scores by system, with the standard error that the interval implies."""
+    return {
+        each["bot"]: {**each["cell"], "error": (each["cell"]["high"] - each["cell"]["low"]) / 2 / z(level)}
+        for each in systems
+        if each["cell"].get("low") is not None
+    }
