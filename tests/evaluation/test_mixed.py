@@ -201,7 +201,9 @@ def test_few_workers_of_their_own_have_the_error_of_the_t_test(workers: int) -> 
     error = error_of_first_two(fit(given))
 
     assert error == pytest.approx((logits.var(axis=1, ddof=1).sum() / workers) ** 0.5, rel=0.01)
-    (by_likelihood,) = [fitted(("a", "b"), observed) for observed in [cells(list(given.values()))]]
+    observed = cells(list(given.values()))
+    assert isinstance(observed, Observed)
+    by_likelihood = fitted(("a", "b"), observed)
     # Maximum likelihood divides by the number of workers, not by the freedom that is left.
     assert error_of_first_two(by_likelihood) / error == pytest.approx(
         ((workers - 1) / workers) ** 0.5, rel=0.01
