@@ -1,22 +1,31 @@
 """Simulated studies of pairs that people and a machine judge judged, for `benchmarks/assisted.py`.
 
+Run: python benchmarks/assisted_pairs.py [--studies 800] prints what lengthens the intervals of people alone.
+
 Outcomes follow Davidson's model with an effect of each pair, of each context on each system, and of each
 rater's taste. The judge answers in both orders of the sides and leans to the side that it reads first.
 """
 
+import argparse
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations, product
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import logit
+from scipy.stats import binom
 
 from evaluation.assisted.estimates import AssistedEstimate
 from evaluation.assisted.pairs import AssistedPairs, assisted_win_shares
 from evaluation.assisted.strengths import assisted_strengths
+from evaluation.statistics.bootstrap import LEVEL
+from evaluation.statistics.inference import t
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray
 from evaluation.statistics.pairwise import expected_strengths
+from evaluation.statistics.variance import spread, summed
 
 POOL = 400  # pairs that only the judge labels
 QUALITY = {2: (0.4, -0.4), 4: (0.6, 0.2, -0.2, -0.6)}  # by number of systems, log-strengths within a pair
@@ -116,17 +125,20 @@ def win_study(rng: Generator, make: Callable[[Generator], AssistedPairs]) -> Ass
     return assisted_win_shares(make(rng))["0"]
 
 
+GIVEN = (
+    (20, 2, 1, 0, "20 pairs of 2 systems, workers with 1 each"),
+    (60, 2, 3, 0, "60 pairs of 2 systems, workers with 3 each"),
+    (60, 2, 0, 10, "60 pairs of 2 systems, 2 of 10 raters"),
+    (80, 4, 1, 0, "80 pairs of 4 systems, workers with 1 each"),
+    (120, 4, 4, 0, "120 pairs of 4 systems, workers with 4 each"),
+    (120, 4, 0, 12, "120 pairs of 4 systems, 2 of 12 raters"),
+)
+"""Pairs, systems, pairs of each worker, raters of a pool, and the design in words."""
+
+
 def designs() -> Iterator[tuple[str, float, Simulate]]:
     """Name, truth and simulation of all designs."""
-    given = [
-        (20, 2, 1, 0, "20 pairs of 2 systems, workers with 1 each"),
-        (60, 2, 3, 0, "60 pairs of 2 systems, workers with 3 each"),
-        (60, 2, 0, 10, "60 pairs of 2 systems, 2 of 10 raters"),
-        (80, 4, 1, 0, "80 pairs of 4 systems, workers with 1 each"),
-        (120, 4, 4, 0, "120 pairs of 4 systems, workers with 4 each"),
-        (120, 4, 0, 12, "120 pairs of 4 systems, 2 of 12 raters"),
-    ]
-    for kind, (n, systems, each, pool, words) in product(KINDS, given):
+    for kind, (n, systems, each, pool, words) in product(KINDS, GIVEN):
         make = partial(pairs_of_study, kind=kind, n=n, systems=systems, each=each, pool=pool)
         strength = expected_strengths(expected_shares(systems))
         if systems == 2:
@@ -140,3 +152,63 @@ def designs() -> Iterator[tuple[str, float, Simulate]]:
         make = partial(pairs_of_study, kind=kind, n=120, systems=4, pool=12)
         name = f"share of wins, {kind} judge, 120 pairs of 4 systems, 2 of 12 raters"
         yield name, share, partial(win_study, make=make)
+
+
+def of_people_alone(studies: int, seed: int = 3) -> Iterator[dict[str, object]]:
+    """Compare the variance that people's intervals claim with that between studies, design by design.
+
+    Yields:
+        `coverage`; the variance between studies; over it `claimed`, and `unbounded`, the sum of those over
+        contexts and raters less that over both, without the bound by the larger of the first two; and
+        `follows_error`, the correlation of the claimed variance with the size of the error.
+    """
+    for n, systems, each, pool, words in GIVEN:
+        strength = expected_strengths(expected_shares(systems))
+        contrast = np.array([1.0, -1.0] if systems == 2 else [1.0, 0.0, 0.0, 0.0])
+        truth = float(contrast @ [strength[str(system)] for system in range(systems)])
+        rows = []
+        for rng in np.random.default_rng(seed).spawn(studies):
+            duels = pairs_of_study(rng, "useless", n, systems, each=each, pool=pool).duels
+            found = duels.estimated
+            if isinstance(found, Undefined):
+                continue
+            estimate, influence = found
+            sums = summed(contrast @ influence[:systems], duels.cluster, duels.rater)
+            whole = spread(sums)
+            assert whole is not None
+            unbounded = sums.by_cluster.variance + sums.by_rater.variance - sums.by_pair.variance
+            error = float(contrast @ estimate[:systems]) - truth
+            rows.append((error, whole.variance, unbounded, t(whole.freedom, LEVEL)))
+        errors, claimed, without, quantile = np.array(rows).T
+        between = float(errors.var())
+        yield {
+            "design": words,
+            "coverage": float((np.abs(errors) < quantile * np.sqrt(claimed)).mean()),
+            "between_studies": between,
+            "claimed": float(claimed.mean()) / between,
+            "unbounded": float(without.mean()) / between,
+            "follows_error": float(np.corrcoef(np.abs(errors), claimed)[0, 1]),
+        }
+
+
+def coverage_of_log_odds(n: int, share: float) -> float:
+    """Exact coverage of Student's t on the log-odds of n independent judgments, all or none left out."""
+    wins = np.arange(1, n)
+    found = wins / n
+    half = t(n - 1, LEVEL) / np.sqrt((n - 1) * found * (1 - found))
+    chance = binom.pmf(wins, n, share)
+    return float(chance[np.abs(logit(found) - logit(share)) < half].sum() / chance.sum())
+
+
+def main() -> None:
+    """Print both comparisons as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", type=int, default=800)
+    shares = np.linspace(0.5, 0.75, 60)
+    exact = {n: float(np.mean([coverage_of_log_odds(n, p) for p in shares])) for n in (20, 30, 40, 60, 80)}
+    designed = list(of_people_alone(parser.parse_args().studies))
+    print(json.dumps({"people_alone": designed, "exact_coverage_of_log_odds": exact}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

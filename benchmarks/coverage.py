@@ -19,6 +19,8 @@ from scipy.special import expit, logit
 
 from evaluation.planning.sequential import always_valid_difference, always_valid_mean
 from evaluation.questions.sets.ssa import SSA as ASKED
+from evaluation.rater_agreement.mace import mace
+from evaluation.rater_agreement.rater_models import ModelledLabels, fitted_models
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.rater_agreement.reliability import alpha
 from evaluation.report.intervals import TERMS
@@ -219,6 +221,37 @@ def ordinal_study(rng: Generator, pool: int, each: int = 0) -> Study:
     }
     (found,) = cumulative_odds_ratios(given, differences(given, low=1, high=5))
     return _log_ratio(found)
+
+
+def rated(rng: Generator, k: int) -> ModelledLabels:
+    """Whether replies are sensible: k conversations of 4 turns, judged by 4 of 6 raters each.
+
+    Five raters are right in 85 % of cases, the sixth says yes to everything.
+    """
+    units = 4 * k
+    rates = rng.beta(CONCENTRATION * SENSIBLE, CONCENTRATION * (1 - SENSIBLE), k)
+    truth = rng.random(units) < np.repeat(rates, 4)
+    rater = np.argsort(rng.random((units, 6)), axis=1)[:, :4].ravel()
+    unit = np.repeat(np.arange(units), 4)
+    answer = np.where(rng.random(4 * units) < 0.85, truth[unit], ~truth[unit]) | (rater == 5)
+    ratings = Ratings.from_columns(unit, rater, answer.astype(float))
+    return ModelledLabels(ratings, np.zeros(units, np.int64), np.ones(units), np.arange(units) // 4)
+
+
+def rater_models_study(rng: Generator, k: int, model: str) -> Study:
+    """The share of sensible replies by a model of raters."""
+    found = fitted_models(rated(rng, k), rng)
+    if isinstance(found, Undefined):
+        return Study(found, found)
+    shares = found.shares[model]
+    return Study(float(shares.values[0, 1]), shares.interval(0, 1))
+
+
+def limit_of_mace() -> float:
+    """The share that MACE gives of very many conversations; it takes all answers for equally likely."""
+    found = mace(rated(np.random.default_rng(1), 10_000).ratings)
+    assert not isinstance(found, Undefined)
+    return float(found.posterior[:, 1].mean())
 
 
 def bots_study(rng: Generator, each: int) -> tuple[Sample, Sample]:
@@ -529,6 +562,7 @@ def designs_of_differences() -> Iterator[Design]:
             name = f"two equal bots, 60 conversations each, {whose} with {each} each"
             yield Design(name, 0.0, partial(equal_bots_study, each=each, same=same))
     yield from designs_of_mixed_models()
+    yield from designs_of_rater_models()
     yield from designs_of_effect_sizes()
     for pool in (5, 10, 25, 60):
         name = f"two equal bots, 200 contexts, 5 of {pool} raters who lean on each differently"
@@ -552,6 +586,15 @@ def designs_of_mixed_models() -> Iterator[Design]:
     for pool in (5, 10, 25):
         name = f"ordinal mixed model, 100 contexts, 3 of {pool} raters who lean on each differently"
         yield Design(name, GAP, partial(ordinal_study, pool=pool))
+
+
+def designs_of_rater_models() -> Iterator[Design]:
+    """Shares of true answers by models of raters."""
+    truths = {"dawid_skene": SENSIBLE, "mace": limit_of_mace()}
+    for k in (20, 60):
+        for model, truth in truths.items():
+            name = f"model of raters, {model}, {k} conversations of 4 turns, 4 of 6 raters"
+            yield Design(name, truth, partial(rater_models_study, k=k, model=model))
 
 
 def designs_of_effect_sizes() -> Iterator[Design]:

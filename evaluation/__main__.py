@@ -13,6 +13,7 @@ import numpy as np
 
 from evaluation.commands import agreement as of_agreement
 from evaluation.commands import assisted as of_judges
+from evaluation.commands import assisted_pairs as of_judged_pairs
 from evaluation.commands import conversation as of_conversations
 from evaluation.commands import generation as of_responses
 from evaluation.commands import pairs as of_pairs
@@ -200,6 +201,7 @@ def _parser() -> argparse.ArgumentParser:
     of_conversations.add_parsers(commands)
     of_responses.add_parser(commands)
     of_judges.add_parser(commands)
+    of_judged_pairs.add_parser(commands)
     of_pairs.add_parser(commands)
     of_plans.add_parser(commands)
     of_raters.add_parser(commands)

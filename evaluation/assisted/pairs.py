@@ -31,7 +31,7 @@ class AssistedPairs:
             orders of the sides; NaN if it gave none.
         item: (n,) row of the pair that each of people's judgments is about, in [0, N).
         outcome: (n,) 0 if the first is better, 1 if the second is, 2 for a tie.
-        rater: (n,) code from 0 up of each judgment's rater.
+        rater: (n,) code from 0 up of each judgment's rater; None: unknown.
         probability: (N,) probability in (0, 1] with which each pair was drawn for people; None: equal.
 
     Raises:
@@ -45,7 +45,7 @@ class AssistedPairs:
     judge: FloatArray
     item: IntArray
     outcome: IntArray
-    rater: IntArray
+    rater: IntArray | None = None
     probability: FloatArray | None = None
 
     def __post_init__(self) -> None:
@@ -76,18 +76,20 @@ class AssistedPairs:
         judge, value = np.where(is_second, 1 - judge, judge), np.where(is_second[self.item], 1 - value, value)
         return AssistedSample(
             self.cluster[has_bot], judge[has_bot], (np.cumsum(has_bot) - 1)[self.item[rows]], value[rows],
-            self.rater[rows], probability=None if self.probability is None else self.probability[has_bot],
+            None if self.rater is None else self.rater[rows],
+            probability=None if self.probability is None else self.probability[has_bot],
         )  # fmt: skip
 
 
 def assisted_win_shares(
-    pairs: AssistedPairs, *, level: float = LEVEL, nouns: Nouns = NOUNS
+    pairs: AssistedPairs, *, level: float = LEVEL, power: float | None = None, nouns: Nouns = NOUNS
 ) -> dict[str, AssistedEstimate | Undefined]:
     """Share of its pairs in which each system is better, with ties by half, with the help of a judge.
 
     Args:
         pairs: pairs of which people judged a random draw.
         level: nominal coverage, in (0, 1).
+        power: a fixed λ in [0, 1] for all systems; None: tuned.
         nouns: words for the reasons.
 
     Returns:
@@ -96,7 +98,7 @@ def assisted_win_shares(
     found: dict[str, AssistedEstimate | Undefined] = {}
     for bot, name in enumerate(pairs.bots.tolist()):
         few = too_few(pairs, bot)
-        share = few or assisted_mean(pairs.of(bot), level=level, nouns=nouns)
+        share = few or assisted_mean(pairs.of(bot), level=level, power=power, nouns=nouns)
         found[name] = share if isinstance(share, Undefined) else replace(share, noun=PAIRS)
     return found
 

@@ -43,7 +43,11 @@ def assisted(options: argparse.Namespace) -> dict[str, Any]:
             name: _system_to_json(assisted_mean(each, **ends), each, nouns) for name, each in samples.items()
         },
         "differences": [
-            {"first": a, "second": b, **_to_json(assisted_difference(samples[a], samples[b], **ends), nouns)}
+            {
+                "first": a,
+                "second": b,
+                **estimate_to_json(assisted_difference(samples[a], samples[b], **ends), nouns),
+            }
             for a, b in combinations(samples, 2)
         ],
     }
@@ -105,7 +109,7 @@ def _samples(options: argparse.Namespace, files: _Files) -> dict[str, AssistedSa
     cluster = coded(judge.columns[options.cluster])[1] if options.cluster else np.arange(size)
     systems = np.asarray(judge.columns[options.system] if options.system else ["all"] * size, dtype=object)
     stratum = coded(judge.columns[options.stratum])[1] if options.stratum else None
-    chance = np.array(judge.converted(options.probability, _probability)) if options.probability else None
+    chance = np.array(judge.converted(options.probability, probability)) if options.probability else None
     rater, worker = _raters(options, files)
     found = {}
     for name in sorted(set(systems.tolist())):
@@ -142,7 +146,8 @@ def _some(column: AnyArray | None, rows: BoolArray) -> AnyArray | None:
     return None if column is None else column[rows]
 
 
-def _probability(text: str) -> float:
+def probability(text: str) -> float:
+    """Parse the probability of an item's draw, above 0 and at most 1."""
     value = number(text)
     if not 0 < value <= 1:
         raise ValueError(
@@ -173,11 +178,12 @@ def _system_to_json(
         "items": len(sample),
         "people_labels": len(sample.value),
         "judge_missing": missing,
-        **_to_json(found, nouns),
+        **estimate_to_json(found, nouns),
     }
 
 
-def _to_json(found: AssistedEstimate | Undefined, nouns: Nouns) -> dict[str, Any]:
+def estimate_to_json(found: AssistedEstimate | Undefined, nouns: Nouns) -> dict[str, Any]:
+    """Estimate beside people's alone, and what the judge was worth, with these nouns."""
     if isinstance(found, Undefined):
         return {"estimate": {"cannot_be_told": found.reason}}
     return {
@@ -205,7 +211,7 @@ def _reason(found: Undefined) -> dict[str, str]:
     return {"cannot_be_told": found.reason}
 
 
-def _power(text: str) -> float:
+def power(text: str) -> float:
     """Parse λ, from 0 to 1."""
     found = float(text)
     if not 0 <= found <= 1:
@@ -235,7 +241,7 @@ def add_parser(commands: Any) -> None:
         add(option, help=f"column of JUDGE.csv {meaning}")
     add("--low", type=float, default=0.0, help="lower end of the scale; default: 0")
     add("--high", type=float, default=1.0, help="upper end of the scale; default: 1")
-    add("--power", type=_power, help="how far to follow the judge, 0 to 1; default: what is best")
+    add("--power", type=power, help="how far to follow the judge, 0 to 1; default: what is best")
     meaning = "this value stands for no answer ('' is an empty cell); may be repeated"
     add("--missing", action="append", default=[], metavar="VALUE", help=meaning)
     command.set_defaults(run=assisted)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.commands.json_output import to_json
+from evaluation.commands.json_output import located, to_json
 from evaluation.files.reading import FileError, Table, number_from_zero, read_table
 from evaluation.statistics.inference import Nouns
 from evaluation.statistics.interval import Undefined
@@ -18,35 +18,53 @@ from evaluation.texts.markdown_style import Style, style_of
 
 BOTH_BAD = "both_bad"
 """Outcome of a judgment that neither system did well: a tie in the strengths, counted by itself."""
+SIDES = (
+    ("first", "names one system"),
+    ("second", "names the other system"),
+    ("outcome", "says which is better: first, second, tie or both_bad"),
+)
+"""Columns of a judgment, which are options as well, with what each does."""
 
 
 def pairs(options: argparse.Namespace) -> dict[str, Any]:
     """Compute the results of every two systems, and Bradley-Terry strengths, from one row per judgment."""
-    names = {"first": options.first, "second": options.second, "outcome": options.outcome}
+    names = [options.first, options.second, options.outcome]
     beside = [column for column in (options.cluster, options.rater, *(options.text or ())) if column]
     beside += [column for _, *columns in options.amount for column in columns]
     empty = [*([options.outcome] if "" in options.missing else ()), *(options.text or ())]
-    table = read_table(options.file, [*names.values(), *beside], may_be_empty=empty)
+    table = read_table(options.file, [*names, *beside], may_be_empty=empty)
     given = table.without(options.outcome, options.missing)
-    first, second, outcome = (given.columns[name] for name in names.values())
-    columns = first, second, ["tie" if each == BOTH_BAD else each for each in outcome]
-    cluster = given.columns[options.cluster] if options.cluster else list(map(str, given.lines))
-    try:
-        duels = Duels.from_rows(zip(*columns, cluster, strict=True))
-    except LabelsError as error:
-        line = "" if error.row is None else f", line {given.lines[error.row]}"
-        column = names.get(error.column, error.column)
-        raise FileError(f"{given.path}{line}, column {column}: {error.problem}") from None
+    duels = duels_of(options, given)
+    if options.cluster:
+        duels = replace(duels, cluster=coded(given.columns[options.cluster])[1])
     if options.rater:
         duels = replace(duels, rater=coded(given.columns[options.rater])[1])
     return {
         "judgments": len(duels),
         "missing": len(table.lines) - len(given.lines),
-        "both_bad": outcome.count(BOTH_BAD),
+        "both_bad": given.columns[options.outcome].count(BOTH_BAD),
         "records": [_record(each) for each in records(duels)],
         "strengths": _strengths(bradley_terry(duels)),
         **_style(options, given, duels),
     }
+
+
+def duels_of(options: argparse.Namespace, table: Table) -> Duels:
+    """Read judgments, one a row and each a cluster by itself; of `both_bad`, a tie.
+
+    Args:
+        options: with `first`, `second` and `outcome`, names of the columns.
+        table: the file.
+
+    Raises:
+        FileError: an unknown outcome, or a system against itself; names the line and the column.
+    """
+    first, second, outcome = (table.columns[getattr(options, name)] for name, _ in SIDES)
+    ties = ["tie" if each == BOTH_BAD else each for each in outcome]
+    try:
+        return Duels.from_rows(zip(first, second, ties, table.lines, strict=True))
+    except LabelsError as error:
+        raise located(error, table, {name: getattr(options, name) for name, _ in SIDES}) from None
 
 
 def _style(options: argparse.Namespace, table: Table, duels: Duels) -> dict[str, Any]:
@@ -129,11 +147,7 @@ def add_parser(commands: Any) -> None:
     command = commands.add_parser("pairs", help=about, description=about)
     add = command.add_argument
     add("file", type=Path, metavar="FILE.csv", help="UTF-8, with a header line")
-    for option, meaning in (
-        ("first", "names one system"),
-        ("second", "names the other system"),
-        ("outcome", "says which is better: first, second, tie or both_bad"),
-    ):
+    for option, meaning in SIDES:
         add(f"--{option}", default=option, help=f"column that {meaning}; default: {option}")
     add("--cluster", help="column with the context or item; default: each judgment is one")
     add("--rater", help="column that names the rater")

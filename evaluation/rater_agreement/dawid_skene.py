@@ -66,18 +66,80 @@ def dawid_skene(
     group = np.zeros(ratings.units, np.int64) if group is None else group
     votes = ratings.counts
     total = votes.sum(axis=1, keepdims=True)
-    posterior = np.divide(votes, total, out=np.full_like(votes, 1 / votes.shape[1]), where=total > 0)
+    start = np.divide(votes, total, out=np.full_like(votes, 1 / votes.shape[1]), where=total > 0)
+    fit = _fitted(ratings, group, start[:, None], None, smoothing, tolerance, most_iterations)
+    return TrueAnswers(
+        fit.posterior[:, 0], fit.prevalence[:, 0], fit.confusion[:, 0], float(fit.log_likelihood[0]),
+        fit.iterations, fit.converged,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Refits:
+    """Fits to several weightings of the units; arrays as of `TrueAnswers`, with r weightings as second axis.
+
+    Attributes:
+        posterior: (units, r, c).
+        prevalence: (groups, r, c).
+        confusion: (raters, r, c, c).
+        log_likelihood: (r,) of the ratings, all units alike.
+        iterations: EM steps taken, of all together.
+        converged: whether the last step changed no posterior by more than the tolerance.
+    """
+
+    posterior: FloatArray
+    prevalence: FloatArray
+    confusion: FloatArray
+    log_likelihood: FloatArray
+    iterations: int
+    converged: bool
+
+
+def refitted(
+    fit: TrueAnswers,
+    ratings: Ratings,
+    group: IntArray,
+    weight: FloatArray,
+    *,
+    smoothing: float = 0.01,
+    tolerance: float = 1e-3,
+    most_iterations: int = 100,
+) -> Refits:
+    """Fit the model again with units that count several times or not at all, as in resamples.
+
+    Args:
+        fit: fit to all units, from whose posteriors each fit starts.
+        ratings: as of `dawid_skene`.
+        group: (units,) likewise.
+        weight: (units, r) how often each unit counts in each of r fits.
+        smoothing: as of `dawid_skene`.
+        tolerance: largest change of a posterior at which to stop.
+        most_iterations: maximum number of steps.
+    """
+    start = np.repeat(fit.posterior[:, None], weight.shape[1], axis=1)
+    return _fitted(ratings, group, start, weight, smoothing, tolerance, most_iterations)
+
+
+def _fitted(
+    ratings: Ratings,
+    group: IntArray,
+    posterior: FloatArray,
+    weight: FloatArray | None,
+    smoothing: float,
+    tolerance: float,
+    most_iterations: int,
+) -> Refits:
+    """EM from posteriors (units, r, c), for r weightings (units, r); None: each unit counts once."""
     indicators = _answer_indicators(ratings)
     change, iterations = np.inf, 0
     while change > tolerance and iterations < most_iterations:
-        prevalence, confusion = _maximise(indicators, group, posterior, smoothing)
+        weighted = posterior if weight is None else posterior * weight[:, :, None]
+        prevalence, confusion = _maximise(indicators, group, weighted, smoothing)
         previous = posterior
         posterior, log_likelihood = _expect(indicators, group, prevalence, confusion)
         change = float(np.abs(posterior - previous).max())
         iterations += 1
-    return TrueAnswers(
-        posterior, prevalence, confusion, log_likelihood, iterations, converged=change <= tolerance
-    )
+    return Refits(posterior, prevalence, confusion, log_likelihood, iterations, change <= tolerance)
 
 
 def _answer_indicators(ratings: Ratings) -> "scipy.sparse.csr_array":
@@ -88,24 +150,28 @@ def _answer_indicators(ratings: Ratings) -> "scipy.sparse.csr_array":
 
 
 def _maximise(
-    indicators: "scipy.sparse.csr_array", group: IntArray, posterior: FloatArray, smoothing: float
+    indicators: "scipy.sparse.csr_array", group: IntArray, weighted: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
-    c = posterior.shape[1]
-    prevalence = np.column_stack([np.bincount(group, posterior[:, k]) for k in range(c)])
-    confusion = (indicators.T @ posterior).reshape(-1, c, c).transpose(0, 2, 1) + smoothing
-    row_sums = confusion.sum(axis=2, keepdims=True)
-    confusion = np.divide(confusion, row_sums, out=np.full_like(confusion, 1 / c), where=row_sums > 0)
-    return prevalence / prevalence.sum(axis=1, keepdims=True), confusion
+    units, r, c = weighted.shape
+    flat = weighted.reshape(units, r * c)
+    sums = np.column_stack([np.bincount(group, column) for column in flat.T]).reshape(-1, r, c)
+    totals = sums.sum(axis=2, keepdims=True)
+    # A resample may lack a group.
+    prevalence = np.divide(sums, totals, out=np.full_like(sums, 1 / c), where=totals > 0)
+    confusion = (indicators.T @ flat).reshape(-1, c, r, c).transpose(0, 2, 3, 1) + smoothing
+    row_sums = confusion.sum(axis=3, keepdims=True)
+    return prevalence, np.divide(confusion, row_sums, out=np.full_like(confusion, 1 / c), where=row_sums > 0)
 
 
 def _expect(
     indicators: "scipy.sparse.csr_array", group: IntArray, prevalence: FloatArray, confusion: FloatArray
-) -> tuple[FloatArray, float]:
-    c = prevalence.shape[1]
+) -> tuple[FloatArray, FloatArray]:
+    raters, r, c, _ = confusion.shape
     with np.errstate(divide="ignore"):
         log_prevalence, log_confusion = np.log(prevalence), np.log(confusion)
-    log_joint = log_prevalence[group] + indicators @ log_confusion.transpose(0, 2, 1).reshape(-1, c)
-    top = log_joint.max(axis=1, keepdims=True)
+    by_answer = log_confusion.transpose(0, 3, 1, 2).reshape(raters * c, r * c)
+    log_joint = log_prevalence[group] + (indicators @ by_answer).reshape(-1, r, c)
+    top = log_joint.max(axis=2, keepdims=True)
     weight = np.exp(log_joint - top)
-    total = weight.sum(axis=1, keepdims=True)
-    return weight / total, float((top + np.log(total)).sum())
+    total = weight.sum(axis=2, keepdims=True)
+    return weight / total, (top + np.log(total)).sum(axis=(0, 2))

@@ -11,7 +11,7 @@ import numpy as np
 
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.interval import Undefined
-from evaluation.statistics.labels import FloatArray
+from evaluation.statistics.labels import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,50 +55,129 @@ def mace(
     c = len(ratings.values)
     if ratings.raters < 2 or c < 2:
         return Undefined(f"Raters: {ratings.raters}, different answers: {c}; 2 of each are needed.")
-    extra = smoothing / c
     votes = ratings.counts
     total = votes.sum(axis=1, keepdims=True)
-    posterior = np.divide(votes, total, out=np.full_like(votes, 1 / c), where=total > 0)
-    competence, habit = np.full(ratings.raters, 0.5), np.full((ratings.raters, c), 1 / c)
-    change, iterations, log_likelihood = np.inf, 0, -np.inf
+    start = np.divide(votes, total, out=np.full_like(votes, 1 / c), where=total > 0)
+    competence, habit = np.full((ratings.raters, 1), 0.5), np.full((ratings.raters, 1, c), 1 / c)
+    weight = np.ones((ratings.units, 1))
+    fit = _fitted(
+        ratings, start[:, None], competence, habit, weight, smoothing / c, tolerance, most_iterations
+    )
+    return Competence(
+        fit.posterior[:, 0], fit.competence[:, 0], fit.habit[:, 0], float(fit.log_likelihood[0]),
+        fit.iterations, fit.converged,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Refits:
+    """Fits to several weightings of the units; arrays as of `Competence`, with r weightings as second axis.
+
+    Attributes:
+        posterior: (units, r, c).
+        competence: (raters, r).
+        habit: (raters, r, c).
+        log_likelihood: (r,) of the ratings, all units alike.
+        iterations: EM steps taken, of all together.
+        converged: whether the last step changed no posterior by more than the tolerance.
+    """
+
+    posterior: FloatArray
+    competence: FloatArray
+    habit: FloatArray
+    log_likelihood: FloatArray
+    iterations: int
+    converged: bool
+
+
+def refitted(
+    fit: Competence,
+    ratings: Ratings,
+    weight: FloatArray,
+    *,
+    smoothing: float = 0.01,
+    tolerance: float = 1e-3,
+    most_iterations: int = 100,
+) -> Refits:
+    """Fit the model again with units that count several times or not at all, as in resamples.
+
+    Args:
+        fit: fit to all units, from which each fit starts.
+        ratings: as of `mace`.
+        weight: (units, r) how often each unit counts in each of r fits.
+        smoothing: as of `mace`.
+        tolerance: largest change of a posterior at which to stop.
+        most_iterations: maximum number of steps.
+    """
+    posterior, competence, habit = (
+        np.repeat(each[:, None], weight.shape[1], axis=1)
+        for each in (fit.posterior, fit.competence, fit.habit)
+    )
+    extra = smoothing / len(ratings.values)
+    return _fitted(ratings, posterior, competence, habit, weight, extra, tolerance, most_iterations)
+
+
+def _fitted(
+    ratings: Ratings,
+    posterior: FloatArray,
+    competence: FloatArray,
+    habit: FloatArray,
+    weight: FloatArray,
+    extra: float,
+    tolerance: float,
+    most_iterations: int,
+) -> Refits:
+    """EM for r weightings (units, r), from posteriors (units, r, c), competences and habits."""
+    change, iterations, log_likelihood = np.inf, 0, np.full(weight.shape[1], -np.inf)
     while change > tolerance and iterations < most_iterations:
-        competence, habit = _maximise(ratings, posterior, competence, habit, extra)
+        competence, habit = _maximise(ratings, posterior, competence, habit, weight, extra)
         previous = posterior
         posterior, log_likelihood = _expect(ratings, competence, habit)
         change = float(np.abs(posterior - previous).max())
         iterations += 1
-    return Competence(posterior, competence, habit, log_likelihood, iterations, change <= tolerance)
+    return Refits(posterior, competence, habit, log_likelihood, iterations, change <= tolerance)
+
+
+def _summed(code: IntArray, values: FloatArray, size: int) -> FloatArray:
+    """(size, r) sums of rows (n, r) by code."""
+    return np.column_stack([np.bincount(code, column, size) for column in values.T])
 
 
 def _maximise(
-    ratings: Ratings, posterior: FloatArray, competence: FloatArray, habit: FloatArray, extra: float
+    ratings: Ratings,
+    posterior: FloatArray,
+    competence: FloatArray,
+    habit: FloatArray,
+    weight: FloatArray,
+    extra: float,
 ) -> tuple[FloatArray, FloatArray]:
     """New competences and habits, from the probability that each rating was given on purpose."""
-    rater, c = ratings.rater, habit.shape[1]
-    by_habit = (1 - competence[rater]) * habit[rater, ratings.value]
-    on_purpose = posterior[ratings.unit, ratings.value] * competence[rater] / (competence[rater] + by_habit)
-    purposeful = np.bincount(rater, on_purpose, ratings.raters)
-    cells = np.bincount(rater * c + ratings.value, 1 - on_purpose, ratings.raters * c)
-    others = cells.reshape(ratings.raters, c)
-    labels = np.bincount(rater, minlength=ratings.raters)
+    rater, value, (raters, r, c) = ratings.rater, ratings.value, habit.shape
+    by_habit = (1 - competence[rater]) * habit[rater, :, value]
+    on_purpose = posterior[ratings.unit, :, value] * competence[rater] / (competence[rater] + by_habit)
+    counted = weight[ratings.unit]
+    purposeful = _summed(rater, on_purpose * counted, raters)
+    cells = _summed(rater * c + value, (1 - on_purpose) * counted, raters * c)
+    others = cells.reshape(raters, c, r).transpose(0, 2, 1)
+    labels = _summed(rater, counted, raters)
     new_competence = (purposeful + extra) / np.maximum(labels + 2 * extra, 1e-300)
-    sums = (others + extra).sum(axis=1, keepdims=True)
-    new_habit = np.divide(others + extra, sums, out=np.full_like(others, 1 / c), where=sums > 0)
+    sums = (others + extra).sum(axis=2, keepdims=True)
+    new_habit = np.divide(others + extra, sums, out=np.full((raters, r, c), 1 / c), where=sums > 0)
     return new_competence, new_habit
 
 
-def _expect(ratings: Ratings, competence: FloatArray, habit: FloatArray) -> tuple[FloatArray, float]:
-    """Probabilities of the true answers of all units, and the log-likelihood."""
-    c = habit.shape[1]
-    by_habit = (1 - competence[ratings.rater]) * habit[ratings.rater, ratings.value]
+def _expect(ratings: Ratings, competence: FloatArray, habit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Probabilities of the true answers of all units, and the log-likelihoods."""
+    c = habit.shape[2]
+    by_habit = (1 - competence[ratings.rater]) * habit[ratings.rater, :, ratings.value]
     with np.errstate(divide="ignore"):
         wrong, right = np.log(by_habit), np.log(competence[ratings.rater] + by_habit)
     # A rating has the same probability under all true answers but its own.
-    log_joint = np.full((ratings.units, c), -np.log(c))
+    log_joint = np.full((ratings.units, competence.shape[1], c), -np.log(c))
     for answer in range(c):
-        terms = np.where(ratings.value == answer, right, wrong)
-        log_joint[:, answer] += np.bincount(ratings.unit, terms, ratings.units)
-    top = log_joint.max(axis=1, keepdims=True)
-    weight = np.exp(log_joint - top)
-    total = weight.sum(axis=1, keepdims=True)
-    return weight / total, float((top + np.log(total)).sum())
+        terms = np.where((ratings.value == answer)[:, None], right, wrong)
+        log_joint[:, :, answer] += _summed(ratings.unit, terms, ratings.units)
+    top = log_joint.max(axis=2, keepdims=True)
+    shares = np.exp(log_joint - top)
+    total = shares.sum(axis=2, keepdims=True)
+    return shares / total, (top + np.log(total)).sum(axis=(0, 2))

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from tests.browser.conftest import Visit
 from tests.browser.test_staff_pages import PASSWORD, sign_in
-from tests.conftest import MakeContexts, MakeQueue, MakeRun
+from tests.conftest import MakeContexts, MakePairs, MakeQueue, MakeRun
 from tests.desks import judge
 from tests.planted import computed
 from turnwise.accounts.models import User
@@ -16,7 +16,7 @@ from turnwise.bots.services import register_bot
 from turnwise.judges import services
 from turnwise.judges.models import DriftCheck, JudgeRun, MachineLabel
 from turnwise.judging.items import subjects
-from turnwise.judging.models import Item
+from turnwise.judging.models import Item, Slot
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -107,6 +107,46 @@ async def test_the_pages_of_a_judge_fit_every_screen(visit: Visit, run: JudgeRun
     await page.get_by_role("button", name="Start judging").click()
     await page.get_by_text("Waiting to start").wait_for()
     assert await sync_to_async(JudgeRun.objects.count)() == 2
+
+
+def choice_about(number: int, *, is_swapped: bool) -> dict[str, str]:
+    """Answer about a pair in the order shown; the side that wins depends on the number alone."""
+    side = ("first", "second", "tied", "first")[number % 4]
+    return {"better": {"first": "second", "second": "first"}.get(side, side) if is_swapped else side}
+
+
+@pytest.fixture
+def run_of_pairs(rex: User, make_pairs: MakePairs) -> JudgeRun:
+    """A complete run over the pairs of three systems in 60 contexts, of which people judged 90."""
+    rex.set_password(PASSWORD)
+    rex.save()
+    study = make_pairs(
+        60, ("Alpha", "Beta", "A system with a rather long name, version 2"), raters=1, batch=90
+    )
+    judge(study, lambda item: choice_about(item.pk, is_swapped=Slot.objects.get(item=item).is_swapped))
+    bot = register_bot(
+        name="umpire", title="Umpire", adapter="scripted", configuration={"replies": ["Yes"]}, owner=rex
+    )
+    found = services.start(study.asks.get(number=0), bot, draws=1, by=rex)
+    MachineLabel.objects.bulk_create(
+        MachineLabel(
+            run=found, item=item, is_swapped=is_swapped, at=timezone.now(), outcome="answered",
+            answers=choice_about(item.pk + (item.pk % 5 == 0), is_swapped=is_swapped),
+        )
+        for item in services.items_to_judge(found.ask)
+        for is_swapped in (False, True)
+    )  # fmt: skip
+    JudgeRun.objects.filter(pk=found.pk).update(state=JudgeRun.State.DONE, finished_at=timezone.now())
+    return found
+
+
+async def test_the_card_of_a_judge_of_pairs_fits_every_screen(visit: Visit, run_of_pairs: JudgeRun) -> None:
+    visitor = await visit()
+    await sign_in(visitor, run_of_pairs.get_absolute_url())
+
+    for question in ("Strength after Bradley and Terry", "Pairs won, ties by half"):
+        await visitor.page.get_by_role("heading", name=question).wait_for()
+    assert await visitor.flaws_at(1280, 390, 320) == []
 
 
 @pytest.fixture

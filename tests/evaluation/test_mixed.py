@@ -170,6 +170,73 @@ def talks(rng: np.random.Generator, better: float, workers: int) -> dict[Hashabl
     }
 
 
+def long_talks(leaning: np.ndarray, *, same: bool) -> tuple[dict[Hashable, Sample], np.ndarray]:
+    """One conversation of 20,000 labels for each worker and bot, and (bots, workers) logits of the shares.
+
+    Args:
+        leaning: (bots, workers) log odds of a yes.
+        same: whether the bots have the same workers.
+    """
+    bots, workers = leaning.shape
+    yes = np.random.default_rng(1).binomial(20_000, scipy.special.expit(leaning))
+    given: dict[Hashable, Sample] = {}
+    for bot in range(bots):
+        talk = np.repeat(np.arange(workers), 20_000)
+        values = (np.tile(np.arange(20_000), workers) < yes[bot][talk]).astype(float)
+        given[f"bot {bot}"] = Sample(values, workers * bot + talk, talk if same else workers * bot + talk)
+    return given, scipy.special.logit(yes / 20_000)
+
+
+def error_of_first_two(found: Fit | Undefined) -> float:
+    assert isinstance(found, Fit)
+    return float(np.array([1.0, -1.0]) @ found.covariance[:2, :2] @ [1.0, -1.0]) ** 0.5
+
+
+@pytest.mark.parametrize("workers", [3, 5, 8])
+def test_few_workers_of_their_own_have_the_error_of_the_t_test(workers: int) -> None:
+    # With so many labels, a conversation's log odds are known: two groups of normal numbers remain.
+    leaning = np.random.default_rng(workers).normal(size=(2, workers))
+    given, logits = long_talks(leaning, same=False)
+
+    error = error_of_first_two(fit(given))
+
+    assert error == pytest.approx((logits.var(axis=1, ddof=1).sum() / workers) ** 0.5, rel=0.01)
+    observed = cells(list(given.values()))
+    assert isinstance(observed, Observed)
+    by_likelihood = fitted(("a", "b"), observed)
+    # Maximum likelihood divides by the number of workers, not by the freedom that is left.
+    assert error_of_first_two(by_likelihood) / error == pytest.approx(
+        ((workers - 1) / workers) ** 0.5, rel=0.01
+    )
+
+
+@pytest.mark.parametrize("workers", [3, 5, 8])
+def test_few_workers_with_both_bots_have_the_error_of_the_paired_t_test(workers: int) -> None:
+    rng = np.random.default_rng(workers)
+    given, logits = long_talks(
+        1.5 * rng.normal(size=workers) + 0.5 * rng.normal(size=(2, workers)), same=True
+    )
+
+    error = error_of_first_two(fit(given))
+
+    gaps = logits[0] - logits[1]
+    assert error == pytest.approx((gaps.var(ddof=1) / workers) ** 0.5, rel=0.01)
+
+
+def test_too_few_conversations_with_answers_alike_are_named() -> None:
+    # One conversation of each bot is all yes and the others are nearly all no: nothing tells the next one.
+    given: dict[Hashable, Sample] = {}
+    for bot in (0, 1):
+        talk = 3 * bot + np.repeat([0, 1, 2], 30)
+        yes = (talk == 3 * bot) | ((np.arange(90) == 89) & (bot == 0))
+        given[f"bot {bot}"] = Sample(yes.astype(float), talk, talk)
+
+    (found,) = odds_ratios(given, differences(given))
+
+    assert isinstance(found, Undefined)
+    assert found.reason.startswith("There are too few workers or conversations, each with nearly all answers")
+
+
 def test_simulated_effects_are_found() -> None:
     given = talks(np.random.default_rng(3), better=0.9, workers=80)
 

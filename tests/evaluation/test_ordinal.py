@@ -148,6 +148,26 @@ def test_planted_effects_are_recovered() -> None:
     assert np.linalg.norm(of_contexts) == pytest.approx(1.0, abs=0.25)
 
 
+@pytest.mark.parametrize("workers", [3, 5])
+def test_few_workers_have_the_error_of_the_t_test(workers: int) -> None:
+    # With so many answers, what each worker thinks of a system is known: two groups of normal numbers remain.
+    rng = np.random.default_rng(workers)
+    leaning = rng.normal(size=(2, workers))
+    worker = np.repeat(np.arange(workers), 2_000)
+    given: dict[Hashable, Sample] = {}
+    for system in (0, 1):
+        eta = leaning[system, worker] + rng.logistic(size=len(worker))
+        answer = np.searchsorted([-2.0, -0.5, 0.8, 2.0], eta) + 1.0
+        given[f"system {system}"] = Sample(answer, workers * system + worker, workers * system + worker)
+
+    found = fit(given)
+
+    assert isinstance(found, Fit)
+    error = (np.array([1.0, -1.0]) @ found.covariance @ [1.0, -1.0]) ** 0.5
+    # Dividing by the number of workers, as maximum likelihood does, is 11 or 18 % off.
+    assert error == pytest.approx((leaning.var(axis=1, ddof=1).sum() / workers) ** 0.5, rel=0.05)
+
+
 def test_two_points_give_the_logistic_model() -> None:
     # Of yes and no, the model is the logistic one, which is fitted by other code.
     from evaluation.statistics.mixed_models import logistic
@@ -171,9 +191,11 @@ def test_two_points_give_the_logistic_model() -> None:
     }
     factors = tuple(Factor.of(name, codes) for name, codes in named.items())
 
-    ours = fitted(Answers(answer, system[:, None].astype(float), factors))
+    ours = fitted(Answers(answer, system[:, None].astype(float), factors), system)
 
     assert isinstance(ours, OrdinalFit)
+    contrast = np.array([1.0, -1.0])
+    assert ours.covariance[0, 0] == pytest.approx(contrast @ theirs.covariance @ contrast, rel=1e-3)
     assert ours.log_likelihood == pytest.approx(theirs.log_likelihood, abs=1e-4)
     assert ours.slopes[0] == pytest.approx(theirs.log_odds[1] - theirs.log_odds[0], abs=1e-3)
 

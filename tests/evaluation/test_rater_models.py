@@ -1,18 +1,25 @@
 """MACE against its equations and planted competences; both models in a report and on the command line."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from evaluation.__main__ import main
 from evaluation.questions.sets.ssa import SSA
+from evaluation.rater_agreement.dawid_skene import TrueAnswers, dawid_skene
+from evaluation.rater_agreement.dawid_skene import refitted as dawid_skene_refitted
 from evaluation.rater_agreement.mace import Competence, mace
+from evaluation.rater_agreement.mace import refitted as mace_refitted
+from evaluation.rater_agreement.rater_models import ModelledLabels, RaterModels, fitted_models
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.report.label_columns import Judged
+from evaluation.report.publishing import latex_raters
 from evaluation.report.rater_models import rater_models
-from evaluation.statistics.interval import Undefined
+from evaluation.statistics.interval import Interval, Undefined
 
 
 def simulated(units: int, competence: list[float], *, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -132,6 +139,147 @@ def test_a_report_has_both_models_beside_the_labels() -> None:
     assert "undefined" in found[1]
 
 
+def labels_of(items: int, *, seed: int = 2) -> ModelledLabels:
+    """The labels of `judged` about two items of each conversation."""
+    of = judged(items, seed=seed)
+    ratings = Ratings.from_columns(of.reply_code, of.rater_code, of.answers["sensible"])
+    system = np.repeat([0, 1], items)
+    return ModelledLabels(ratings, system, np.ones(2 * items), np.arange(2 * items) // 2)
+
+
+def drawn_out(labels: ModelledLabels, times: np.ndarray) -> tuple[Ratings, np.ndarray, np.ndarray]:
+    """Ratings in which each unit occurs so many times, the units' systems, and the unit of each."""
+    of_ratings = np.repeat(np.arange(len(labels.ratings)), times[labels.ratings.unit])
+    unit = labels.ratings.unit[of_ratings]
+    starts = np.cumsum(np.concatenate([[0], times]))[unit]
+    order = np.concatenate([np.arange(times[each]) for each in labels.ratings.unit])
+    again = Ratings(
+        starts + order, labels.ratings.rater[of_ratings], labels.ratings.value[of_ratings], int(times.sum()),
+        labels.ratings.raters, labels.ratings.values,
+    )  # fmt: skip
+    of = np.repeat(np.arange(len(times)), times)
+    return again, labels.system[of], of
+
+
+def test_a_refit_is_the_fit_to_units_that_are_written_down_so_many_times() -> None:
+    labels = labels_of(60)
+    times = np.random.default_rng(3).integers(0, 3, (labels.ratings.units, 2))
+    tables, habits = dawid_skene(labels.ratings, labels.system), mace(labels.ratings)
+    assert isinstance(tables, TrueAnswers)
+    assert isinstance(habits, Competence)
+
+    weight = times.astype(float)
+    exact: dict[str, Any] = {"tolerance": 1e-9, "most_iterations": 5_000}
+    of_tables = dawid_skene_refitted(tables, labels.ratings, labels.system, weight, **exact)
+    of_habits = mace_refitted(habits, labels.ratings, weight, **exact)
+
+    for column in range(2):
+        again, system, of = drawn_out(labels, times[:, column])
+        by_tables, by_habits = dawid_skene(again, system, **exact), mace(again, **exact)
+        assert isinstance(by_tables, TrueAnswers)
+        assert isinstance(by_habits, Competence)
+        assert of_tables.confusion[:, column] == pytest.approx(by_tables.confusion, abs=1e-5)
+        assert of_tables.prevalence[:, column] == pytest.approx(by_tables.prevalence, abs=1e-5)
+        assert of_tables.posterior[of, column] == pytest.approx(by_tables.posterior, abs=1e-5)
+        assert of_habits.competence[:, column] == pytest.approx(by_habits.competence, abs=1e-5)
+        assert of_habits.posterior[of, column] == pytest.approx(by_habits.posterior, abs=1e-5)
+
+
+def test_errors_are_the_deviation_over_resamples_that_are_fitted_from_the_start() -> None:
+    labels = labels_of(60)
+    rng, drawn = np.random.default_rng(5), []
+    for _ in range(150):
+        conversations = rng.integers(0, 60, 60)
+        times = np.bincount(conversations, minlength=60)[labels.cluster]
+        again, system, _ = drawn_out(labels, times)
+        fit = dawid_skene(again, system)
+        assert isinstance(fit, TrueAnswers)
+        drawn.append([fit.posterior[system == s, 1].mean() for s in (0, 1)])
+
+    found = fitted_models(labels, np.random.default_rng(1))
+
+    assert isinstance(found, RaterModels)
+    shares = found.shares["dawid_skene"]
+    assert shares.clusters.tolist() == [30, 30]
+    # 200 and 150 resamples leave 5 and 6 % of chance.
+    assert shares.errors[:, 1] == pytest.approx(np.std(drawn, axis=0) * (30 / 29) ** 0.5, rel=0.3)
+    # As labelled, the error is that of a mean over conversations.
+    counts = labels.ratings.counts
+    of_units = (counts / counts.sum(axis=1, keepdims=True))[labels.system == 1, 1]
+    of_talks = of_units.reshape(-1, 2).mean(axis=1)
+    assert found.shares["labels"].errors[1, 1] == pytest.approx(of_talks.std(ddof=1) / 30**0.5, rel=0.2)
+
+
+def test_intervals_stay_on_the_scale_and_ends_have_a_reason() -> None:
+    found = fitted_models(labels_of(60), np.random.default_rng(1))
+
+    assert isinstance(found, RaterModels)
+    for name, shares in found.shares.items():
+        interval = shares.interval(0, 1)
+        assert isinstance(interval, Interval), name
+        assert 0 < interval.low < shares.values[0, 1] < interval.high < 1
+    # The rater who says yes to everything has no competence at all.
+    lies_at_end = found.competence.interval(4)
+    assert isinstance(lies_at_end, Undefined)
+    assert "end of its scale" in lies_at_end.reason
+
+
+def test_one_conversation_has_no_interval() -> None:
+    labels = replace(labels_of(60), cluster=np.zeros(120, np.int64))
+
+    found = fitted_models(labels, np.random.default_rng(1))
+
+    assert isinstance(found, RaterModels)
+    alone = found.shares["dawid_skene"].interval(0, 1)
+    assert isinstance(alone, Undefined)
+    assert "one conversation" in alone.reason
+
+
+def test_a_report_has_an_interval_for_each_figure_and_the_same_again() -> None:
+    one, again = (rater_models(SSA.questions, judged(60))[0] for _ in range(2))
+
+    assert one == again
+    assert one["rests_on"].startswith("95\u00a0% intervals for other conversations with the same workers")
+    for row in one["systems"]:
+        for model in ("labels", "dawid_skene", "mace"):
+            assert 0 < row["intervals"][model]["low"] < row[model] < row["intervals"][model]["high"] < 100
+    # The planted shares, which the labels miss because of the rater who says yes to everything.
+    poor = next(row for row in one["systems"] if row["bot"] == "poor")
+    assert poor["intervals"]["dawid_skene"]["low"] < 40 < poor["intervals"]["dawid_skene"]["high"]
+    assert poor["intervals"]["labels"]["low"] > 40
+
+
+def test_too_many_labels_have_figures_and_say_why_there_is_no_interval() -> None:
+    of = judged(5_001)
+
+    found = rater_models(SSA.questions[:1], of)[0]
+
+    assert found["rests_on"] == "There are 50010 labels; intervals are computed up to 50000."
+    assert "undefined" in found["systems"][0]["intervals"]["mace"]
+
+
+def test_papers_get_tables_of_the_models() -> None:
+    found = {"rater_models": rater_models(SSA.questions, judged(60))}
+
+    head, shares, notes, words = latex_raters.shares(found)
+    _, workers, _, _ = latex_raters.workers(found)
+
+    assert (head[words:], len(shares)) == (["As labelled", "Dawid and Skene", "MACE"], 2)
+    poor = next(row for row in found["rater_models"][0]["systems"] if row["bot"] == "poor")
+    ends = poor["intervals"]["mace"]
+    assert shares[1][1] == "poor"
+    assert shares[1][5] == f"{poor['mace']:.1f} [{ends['low']:.1f}, {ends['high']:.1f}]"
+    assert "for other conversations with the same workers" in notes
+    # A figure at the end of its scale has no interval.
+    assert workers[0][1:] == ["w4", latex_cell(found["rater_models"][0]["raters"][0]), "0.0", "120"]
+    assert latex_raters.shares({})[1] == []
+
+
+def latex_cell(row: dict[str, Any]) -> str:
+    ends = row["intervals"]["accuracy"]
+    return f"{row['accuracy']:.1f} [{ends['low']:.1f}, {ends['high']:.1f}]"
+
+
 def test_too_few_items_or_raters_give_a_reason() -> None:
     (few, _), (pairs, _) = (rater_models(SSA.questions, of) for of in (judged(20), judged(60, raters=2)))
 
@@ -170,10 +318,39 @@ def test_the_command_gives_what_a_report_gives(run) -> None:
     in_report = rater_models(SSA.questions, of)[0]
     for row in in_report["systems"]:
         for model, shares in found["shares"].items():
-            assert 100 * shares[row["bot"]]["1"] == pytest.approx(row[model])
+            cell, interval = shares[row["bot"]]["1"], row["intervals"][model]
+            assert 100 * cell["estimate"] == pytest.approx(row[model])
+            assert [100 * end for end in cell["interval"]] == pytest.approx(
+                # Items come in another order, so other resamples are drawn.
+                [interval["low"], interval["high"]],
+                abs=0.2 * (interval["high"] - interval["low"]),
+            )
     for row in in_report["raters"]:
-        assert 100 * found["by_rater"][row["worker"]]["competence"] == pytest.approx(row["competence"])
+        of_rater = found["by_rater"][row["worker"]]["competence"]
+        assert 100 * of_rater["estimate"] == pytest.approx(row["competence"])
     assert "independently" in found["assumes"]
+    assert found["interval_for"] == "other items with the same raters"
+
+
+def test_conversations_of_items_widen_the_intervals_on_the_command_line(run) -> None:
+    of = judged(60)
+    # Items of a conversation are alike: every item is there four times.
+    rows = [
+        (b, f"{d}-{copy}", d, r, a)
+        for b, d, r, a in zip(of.bot, of.dialogue, of.rater, of.answers["sensible"].astype(int), strict=True)
+        for copy in range(4)
+    ]
+    file = "system,item,talk,who,answer\n" + "".join(f"{b},{i},{d},{r},{a}\n" for b, i, d, r, a in rows)
+
+    alone, of_talks = (run(file, "--system", "system", *more) for more in ((), ("--cluster", "talk")))
+
+    for model in ("labels", "dawid_skene", "mace"):
+        (low, high), (wide_low, wide_high) = (
+            each["shares"][model]["poor"]["1"]["interval"] for each in (alone, of_talks)
+        )
+        # Four copies tell no more than one, so the interval is twice as long.
+        assert (wide_high - wide_low) / (high - low) == pytest.approx(2, rel=0.3)
+    assert of_talks["interval_for"] == "other talks with the same raters"
 
 
 def test_a_unit_of_two_systems_is_refused_with_its_line(run) -> None:

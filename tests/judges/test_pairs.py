@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from evaluation.report.assisted import assisted_figures
 from evaluation.report.bundles.recomputation import recompute
 from tests.chatbots.local_service import Received, Sent, running
 from tests.conftest import MakePairs
@@ -20,6 +21,7 @@ from tests.planted import SignIn, computed
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.judges.judge_card import card_of
+from turnwise.judges.judged_labels import labels_for_report
 from turnwise.judges.models import JudgeRun
 from turnwise.judging.models import Item, Slot
 
@@ -82,6 +84,21 @@ def test_a_judge_without_preference_for_a_place_never_changes_its_verdict(
     assert row.verdict == "No preference for a place is clear."
 
 
+def test_the_card_says_why_too_few_pairs_of_people_have_no_strengths(
+    make_pairs: MakePairs, make_pair_judge: MakePairJudge, rex: User, sign_in: SignIn
+) -> None:
+    study = make_pairs(12)
+    judge(study, lambda _item: {"better": "first"})
+
+    run = finished(study, make_pair_judge(_alpha))
+
+    [asked] = card_of(run).preferences
+    assert asked.strengths == []
+    assert asked.no_strengths.startswith("People judged 12 pairs of Alpha.")
+    assert [row.factor for row in asked.wins] == ["", ""]
+    assert "People judged 12 pairs of Alpha." in page(sign_in(rex), run.get_absolute_url())
+
+
 def test_a_judge_that_prefers_the_first_place_is_found_and_its_label_is_a_tie(
     make_pairs: MakePairs, make_pair_judge: MakePairJudge, rex: User, sign_in: SignIn
 ) -> None:
@@ -121,7 +138,7 @@ def test_a_report_of_pairs_is_assisted_and_follows_from_the_bundle(
         is_alpha = int(sides[0].rpartition("c")[2].rstrip(".")) % 3 > 0
         return _alpha(sides) if is_alpha else {"first": "second", "second": "first"}[_alpha(sides)]
 
-    finished(study, make_pair_judge(choose))
+    run = finished(study, make_pair_judge(choose))
 
     after = computed(study).result
     assert after
@@ -143,6 +160,19 @@ def test_a_report_of_pairs_is_assisted_and_follows_from_the_bundle(
     shown = page(sign_in(rex), f"/studies/{study.pk}/report/")
     assert f"as if people had labelled {alpha['as_if']} pairs instead of 25" in shown
     assert "Pairs won, ties by half" in shown
+    # The judge card has the same estimates at 95 %, people alone beside each.
+    [at_95] = assisted_figures([labels_for_report(run)])[0]["preferences"]
+    [on_card] = card_of(run).preferences
+    assert [row.name for row in on_card.strengths] == ["Alpha", "Beta", "Alpha − Beta"]  # noqa: RUF001
+    for row, stored in zip(on_card.strengths + on_card.wins, at_95["strengths"] + at_95["wins"], strict=True):
+        for text, cell in ((row.people, stored["people"]), (row.assisted, stored["assisted"])):
+            number, *ends = (float(each.strip("[],").replace("−", "-")) for each in text.split())  # noqa: RUF001
+            assert [number, *ends] == pytest.approx([cell["value"], cell["low"], cell["high"]], abs=0.06)
+        assert float(row.factor) == pytest.approx(stored["worth"], abs=0.05)
+        assert stored["words"] in row.worth
+    of_run = page(sign_in(rex), run.get_absolute_url())
+    assert f"as if people had labelled {alpha['as_if']} pairs instead of 25" in of_run
+    assert f"<strong>{on_card.strengths[0].factor}&nbsp;" in of_run
     path = tmp_path / "bundle.zip"
     call_command("bundle", str(study.pk), output=path)
     again = recompute(path)

@@ -6,7 +6,7 @@ from typing import Any
 from evaluation.files.writing import UNKNOWN, escaped, estimate, number, p, percent, table
 from evaluation.protocols.facts import Evaluation
 from evaluation.report.label_columns import Analysis, other_result
-from evaluation.report.publishing import latex_pairs
+from evaluation.report.publishing import latex_pairs, latex_raters
 from evaluation.report.publishing.latex_pairs import Made, Result
 from evaluation.report.studies.replies import percent_of
 
@@ -295,6 +295,8 @@ _TABLES: Mapping[str, Callable[[Result], Made]] = {
     "by-reply": _by_reply,
     "breakdown": _breakdown,
     "agreement": _agreement,
+    "rater-models": latex_raters.shares,
+    "rater-models-workers": latex_raters.workers,
 }
 
 

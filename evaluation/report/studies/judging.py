@@ -225,7 +225,7 @@ def judging_figures(
             "breakdown": breakdown(questions, of, data.contexts, terms),
             **_battery(questions, everything, of.raters, terms),
             **adjudication_figures(questions, of, ordered.where(rows).decisions, terms),
-            "rater_models": rater_models(coded_questions(questions), of),
+            "rater_models": rater_models(coded_questions(questions), of, terms),
         }
 
     return {

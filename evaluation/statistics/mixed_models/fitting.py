@@ -1,9 +1,8 @@
 """Choice of effects, and maximum of an approximate likelihood, for both mixed models."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import scipy
@@ -17,8 +16,8 @@ from evaluation.statistics.mixed_models.laplace import Factor, Laplace
 LEAST, START, MOST = 1e-6, 0.25, 100.0
 """Lower bound, starting value and upper bound of a variance, in squared logits; at the lower bound it counts
 as 0."""
-Function: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]
-"""A function to minimise, with its gradient."""
+SYSTEM, VAST = "system", 1e3
+"""Kind of effect of the systems themselves, and its variance in squared logits, too large to say anything."""
 LARGEST = 15.0
 """Largest difference of log odds, and its largest error: beyond, the estimate runs to infinity."""
 MOST_CELLS, MOST_WORK = 40_000, 3_000_000
@@ -53,7 +52,7 @@ class Fit:
         systems: names of the systems.
         log_odds: (systems,) log odds of a yes for an average worker and context; of a scale, relative to the
             first system.
-        covariance: (systems, systems) of the log odds, from the curvature of the likelihood.
+        covariance: (systems, systems) of the log odds.
         deviations: by kind of effect, its standard deviation in logits; 0 if there is none.
         log_likelihood: by Laplace's approximation.
     """
@@ -140,46 +139,97 @@ class Maximum:
     log_likelihood: float
 
 
-def maximum(likelihood: Laplace, function: Function, start: FloatArray) -> Maximum | Undefined:
+def maximum(likelihood: Laplace, start: FloatArray) -> Maximum | Undefined:
     """Maximise over fixed parameters and variances.
 
     Args:
-        likelihood: the model, whose kinds of effects have the variances.
-        function: minus the log-likelihood with its gradient, at fixed parameters followed by variances.
+        likelihood: the model.
         start: starting values of the fixed parameters.
     """
     if likelihood.work > MOST_WORK:
         return Undefined("Contexts and workers cross in too many ways for the model to be fitted in time.")
     p, kinds = len(start), likelihood.factors
-    everything = np.concatenate([start, np.full(len(kinds), START)])
-    bounds = [(-30.0, 30.0)] * p + [(LEAST, MOST)] * len(kinds)
-    best = scipy.optimize.minimize(
-        function, everything, jac=True, method="L-BFGS-B", bounds=bounds,
-        options={"ftol": 1e-13, "gtol": 1e-5, "maxiter": 1_000},
-    )  # fmt: skip
-    free = [each for each in range(len(everything)) if each < p or best.x[each] > 2 * LEAST]
-    curvature = _curvature(function, best.x, free, p)
-    if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature).min() <= 0:
-        return Undefined("The likelihood has no single peak.")
+    at, least = _minimum(likelihood, start, [(LEAST, MOST)] * len(kinds))
+    free = [each for each in range(len(at)) if each < p or at[each] > 2 * LEAST]
+    covariance = _inverse(_curvature(likelihood, at, free, p))
+    if isinstance(covariance, Undefined):
+        return covariance
     deviations = {
         kind.name: math.sqrt(variance) if variance > 2 * LEAST else 0.0
-        for kind, variance in zip(kinds, best.x[p:].tolist(), strict=True)
+        for kind, variance in zip(kinds, at[p:].tolist(), strict=True)
     }
-    covariance = np.linalg.inv(curvature)[:p, :p].astype(np.float64)
-    return Maximum(best.x, covariance, deviations, -float(best.fun))
+    return Maximum(at, covariance[:p, :p], deviations, -least)
 
 
-def _curvature(
-    function: Callable[[FloatArray], tuple[float, FloatArray]],
-    at: FloatArray,
-    free: Sequence[int],
-    fixed: int,
-) -> FloatArray:
+def restricted_covariance(
+    likelihood: Laplace, found: Maximum, flat: Laplace, start: FloatArray
+) -> FloatArray | Undefined:
+    """Covariance of the fixed parameters that allows for few levels of an effect, such as five raters.
+
+    Variances at the maximum of the likelihood are too small, since the systems' log odds were fitted to the
+    same levels. Here they maximise the restricted likelihood, from which these log odds are integrated out
+    (Harville 1974, Biometrika 61(2); of models like this one Bellio & Brazzale 2011, Statistics and
+    Computing 21(2)). The covariance is that of the likelihood's maximum given these variances. With Student's
+    t, this is what Elff, Heisig, Schaeffer & Shikano 2021 advise for few clusters (British Journal of
+    Political Science 51(1)).
+
+    Args:
+        likelihood: the model.
+        found: its maximum.
+        flat: the same model with one more kind of effect, `SYSTEM`, in place of the systems' log odds.
+        start: starting values of the fixed parameters of `flat`.
+
+    Returns:
+        (fixed, fixed) of the fixed parameters; `Undefined` if the likelihood has no single peak, or a
+        variance runs to infinity.
+    """
+    if not likelihood.factors:
+        return found.covariance
+    names = [each.name for each in flat.factors]
+    bounds = [(VAST, VAST) if name == SYSTEM else (LEAST, MOST) for name in names]
+    of_flat, _ = _minimum(flat, start, bounds)
+    variance = dict(zip(names, of_flat[len(start) :].tolist(), strict=True))
+    if any(each > 0.99 * MOST for name, each in variance.items() if name != SYSTEM):
+        return Undefined(
+            "There are too few workers or conversations, each with nearly all answers alike, to tell how far "
+            "they differ."
+        )
+    fixed = len(found.at) - len(likelihood.factors)
+    given = [(variance[each.name],) * 2 for each in likelihood.factors]
+    at, _ = _minimum(likelihood, found.at[:fixed], given)
+    return _inverse(_curvature(likelihood, at, range(fixed), fixed))
+
+
+def _minimum(
+    likelihood: Laplace, start: FloatArray, variances: Sequence[tuple[float, float]]
+) -> tuple[FloatArray, float]:
+    """Minimise over fixed parameters from their starting values, and variances within these bounds.
+
+    Returns:
+        (fixed + kinds,) the parameters, and the value there.
+    """
+    begin = [min(max(START, low), high) for low, high in variances]
+    best = scipy.optimize.minimize(
+        likelihood, np.concatenate([start, begin]), jac=True, method="L-BFGS-B",
+        bounds=[(-30.0, 30.0)] * len(start) + list(variances),
+        options={"ftol": 1e-13, "gtol": 1e-5, "maxiter": 1_000},
+    )  # fmt: skip
+    return best.x, float(best.fun)
+
+
+def _inverse(curvature: FloatArray) -> FloatArray | Undefined:
+    """Covariance by the curvature at a maximum."""
+    if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature).min() <= 0:
+        return Undefined("The likelihood has no single peak.")
+    return np.linalg.inv(curvature).astype(np.float64)
+
+
+def _curvature(likelihood: Laplace, at: FloatArray, free: Sequence[int], fixed: int) -> FloatArray:
     """Second derivatives of minus the log-likelihood by some parameters, from slopes of the gradient."""
     rows = []
     for parameter in free:
         step = np.zeros_like(at)
         step[parameter] = 1e-4 if parameter < fixed else min(1e-3, at[parameter] / 2)
-        rows.append((function(at + step)[1] - function(at - step)[1])[list(free)] / (2 * step[parameter]))
+        rows.append((likelihood(at + step)[1] - likelihood(at - step)[1])[list(free)] / (2 * step[parameter]))
     hessian = np.array(rows)
     return np.asarray((hessian + hessian.T) / 2)

@@ -252,7 +252,7 @@ class Evaluated:
 class Laplace(ABC):
     """Minus the log-likelihood of labels with normal effects, with its gradient.
 
-    A subclass gives the log density of labels as a function of the linear predictor.
+    A subclass has the fixed parameters, and the log density of labels as a function of the linear predictor.
 
     Attributes:
         factors: kinds of effects, in the order of their variances.
@@ -267,6 +267,10 @@ class Laplace(ABC):
         # Start each evaluation at the minimum of the last one, which is close.
         self._u = [np.zeros(each.levels) for each in self.factors]
         self._curvature: _Eliminated | None = None
+
+    @abstractmethod
+    def __call__(self, parameters: FloatArray) -> tuple[float, FloatArray]:
+        """Minus the log-likelihood, and its gradient, at fixed parameters followed by positive variances."""
 
     @abstractmethod
     def log_density(self, eta: FloatArray) -> float:

@@ -5,8 +5,8 @@ context or conversation, of the worker, and of either with a system, if the data
 notation of lme4:
 `yes ~ 0 + system + (1 | context) + (1 | context:system) + (1 | worker) + (1 | worker:system)`. The model
 is fitted by the Laplace approximation of the likelihood, like lme4's `glmer`. Its odds ratio of two systems
-holds for the same worker and context, so it is further from 1 than that of the shares. Intervals have the
-degrees of freedom of the primary test, which allow for few workers.
+holds for the same worker and context, so it is further from 1 than that of the shares. Intervals allow for
+few workers: errors by the restricted likelihood, and the degrees of freedom of the primary test.
 
 Sources: Breslow & Clayton 1993, Journal of the American Statistical Association 88(421); Bates, Mächler,
 Bolker & Walker 2015, Journal of Statistical Software 67(1); Barr, Levy, Scheepers & Tily 2013, Journal of
@@ -22,8 +22,19 @@ from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.differences import Difference
 from evaluation.statistics.inference import Sample
 from evaluation.statistics.interval import Undefined
+from evaluation.statistics.labels import FloatArray
 from evaluation.statistics.mixed_models.binomial import Likelihood, Observed
-from evaluation.statistics.mixed_models.fitting import MOST_CELLS, Fit, OddsRatio, columns, estimable, maximum
+from evaluation.statistics.mixed_models.fitting import (
+    MOST_CELLS,
+    SYSTEM,
+    Fit,
+    OddsRatio,
+    columns,
+    estimable,
+    maximum,
+    restricted_covariance,
+)
+from evaluation.statistics.mixed_models.laplace import Factor
 
 
 def odds_ratios(
@@ -76,7 +87,7 @@ def fit(of_systems: Mapping[Hashable, Sample]) -> Fit | Undefined:
     observed = cells(list(nonempty.values()))
     if isinstance(observed, Undefined):
         return observed
-    return fitted(tuple(nonempty), observed)
+    return fitted(tuple(nonempty), observed, is_restricted=True)
 
 
 def cells(of_systems: Sequence[Sample]) -> Observed | Undefined:
@@ -93,17 +104,29 @@ def cells(of_systems: Sequence[Sample]) -> Observed | Undefined:
     return Observed(yes, counts, of_system, estimable(of_system, of_cluster, of_rater, counts))
 
 
-def fitted(systems: tuple[Hashable, ...], observed: Observed) -> Fit | Undefined:
+def fitted(
+    systems: tuple[Hashable, ...], observed: Observed, *, is_restricted: bool = False
+) -> Fit | Undefined:
     """Maximise the approximate likelihood over log odds and variances.
 
     Args:
         systems: names, by code.
         observed: the counts.
+        is_restricted: whether the covariance is that of `restricted_covariance`, which allows for few raters;
+            else it is that of the curvature of the likelihood, as in glmer.
     """
     shares = np.bincount(observed.system, observed.yes) / np.bincount(observed.system, observed.asked)
     likelihood = Likelihood(observed)
-    found = maximum(likelihood, likelihood, scipy.special.logit(shares))
+    found = maximum(likelihood, scipy.special.logit(shares))
     if isinstance(found, Undefined):
         return found
+    covariance: FloatArray | Undefined = found.covariance
+    if is_restricted:
+        factors = (*observed.factors, Factor.of(SYSTEM, observed.system))
+        flat = Observed(observed.yes, observed.asked, np.zeros_like(observed.system), factors)
+        overall = scipy.special.logit([observed.yes.sum() / observed.asked.sum()])
+        covariance = restricted_covariance(likelihood, found, Likelihood(flat), overall)
+    if isinstance(covariance, Undefined):
+        return covariance
     log_odds = found.at[: len(systems)]
-    return Fit(systems, log_odds, found.covariance, found.deviations, found.log_likelihood)
+    return Fit(systems, log_odds, covariance, found.deviations, found.log_likelihood)

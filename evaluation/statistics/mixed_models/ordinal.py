@@ -19,12 +19,14 @@ from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import FloatArray, IntArray
 from evaluation.statistics.mixed_models.fitting import (
     MOST_CELLS,
+    SYSTEM,
     Fit,
     Maximum,
     OddsRatio,
     columns,
     estimable,
     maximum,
+    restricted_covariance,
 )
 from evaluation.statistics.mixed_models.laplace import Factor, Laplace
 from evaluation.statistics.mixed_models.logistic import of_pair
@@ -126,7 +128,7 @@ class OrdinalFit:
     Attributes:
         thresholds: (points - 1,) log odds, of an answer up to each point, where all covariates are 0.
         slopes: (p,) change of the log odds of a higher answer by each covariate.
-        covariance: (p, p) of the slopes.
+        covariance: (p, p) of the slopes, as `fitted` says.
         deviations: by kind of effect, its standard deviation in logits; 0 if there is none.
         log_likelihood: by Laplace's approximation.
     """
@@ -138,23 +140,32 @@ class OrdinalFit:
     log_likelihood: float
 
 
-def fitted(answers: Answers) -> OrdinalFit | Undefined:
+def fitted(answers: Answers, system: IntArray | None = None) -> OrdinalFit | Undefined:
     """Maximise the approximate likelihood over thresholds, slopes and variances.
 
     Args:
         answers: of three points or more, or of two.
+        system: (n,) code of each answer's system, if the covariates are indicators of systems. The covariance
+            is then that of `restricted_covariance`, which allows for few raters; else it is that of the
+            curvature of the likelihood, as in clmm.
     """
     k, p = answers.points - 1, answers.design.shape[1]
     below = np.cumsum(np.bincount(answers.answer))[:-1] / len(answers.answer)
     thresholds = scipy.special.logit(below)
     start = np.concatenate([thresholds[:1], np.log(np.diff(thresholds)), np.zeros(p)])
     likelihood = OrdinalLikelihood(answers)
-    found: Maximum | Undefined = maximum(likelihood, likelihood, start)
+    found: Maximum | Undefined = maximum(likelihood, start)
     if isinstance(found, Undefined):
         return found
-    covariance = found.covariance[k:, k:]
+    covariance: FloatArray | Undefined = found.covariance
+    if system is not None:
+        nothing = np.empty((len(system), 0))
+        flat = Answers(answers.answer, nothing, (*answers.factors, Factor.of(SYSTEM, system)))
+        covariance = restricted_covariance(likelihood, found, OrdinalLikelihood(flat), start[:k])
+    if isinstance(covariance, Undefined):
+        return covariance
     return OrdinalFit(
-        likelihood.thresholds(found.at), found.at[k : k + p], covariance, found.deviations,
+        likelihood.thresholds(found.at), found.at[k : k + p], covariance[k:, k:], found.deviations,
         found.log_likelihood,
     )  # fmt: skip
 
@@ -205,7 +216,7 @@ def fit(of_systems: Mapping[Hashable, Sample]) -> Fit | Undefined:
         return Undefined(f"There are {len(points)} different answers; the model needs 3 to {MOST_POINTS}.")
     system, cluster, rater = columns(of_all)
     factors = estimable(system, cluster, rater, np.ones(len(system)))
-    found = fitted(Answers(answer, np.eye(len(of_all))[system][:, 1:], factors))
+    found = fitted(Answers(answer, np.eye(len(of_all))[system][:, 1:], factors), system)
     if isinstance(found, Undefined):
         return found
     covariance = np.zeros((len(of_all), len(of_all)))

@@ -1,15 +1,14 @@
 """A judge card: a run's labels beside those of people. Brings scipy; import it only where it is needed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from evaluation.assisted.estimates import AssistedEstimate
-from evaluation.files.writing import MINUS, figure, percent, signed, with_unit
+from evaluation.files.writing import figure, percent, signed, with_unit
 from evaluation.machine_judges.agreement import EVERY_SYSTEM, Agreement, agreements
 from evaluation.machine_judges.calibration import Calibration, calibrations
 from evaluation.machine_judges.errors import ScoreErrors, score_errors
@@ -19,8 +18,17 @@ from evaluation.machine_judges.together import Together, together
 from evaluation.questions import FIRST, SECOND, Score
 from evaluation.statistics.differences import Difference, format_p
 from evaluation.statistics.inference import Estimate, Nouns
-from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.interval import Undefined
 from turnwise.judges.calibration_charts import charts_of
+from turnwise.judges.card_estimates import (
+    EstimateRow,
+    PreferenceTables,
+    digits_of,
+    interval_ends,
+    number,
+    preference_tables,
+    score_rows,
+)
 from turnwise.judges.item_properties import agreement_by_property
 from turnwise.judges.judged_labels import judged_items, noun_of_ask
 from turnwise.judges.models import Judge, JudgeRun
@@ -83,16 +91,6 @@ class SystemRow:
 
 
 @dataclass(frozen=True, slots=True)
-class EstimateRow:
-    """A system's score from people alone and with the judge's help, in words."""
-
-    name: str
-    people: str
-    assisted: str
-    worth: str
-
-
-@dataclass(frozen=True, slots=True)
 class ScoreTables:
     """Tables of one score."""
 
@@ -126,8 +124,9 @@ class Card:
         is_drawn: whether items were drawn for people by a judge's uncertainty.
         orders: of pairs, how far the order of the sides decides.
         remarks: sentences about answers of many pages, and about ties of a panel.
-        calibration: of judges with probabilities or several answers, how often people agree.
         members: of a panel, agreement of each member with people, after that of the panel.
+        calibration: of judges with probabilities or several answers, how often people agree.
+        preferences: of pairs, strengths and shares of wins from people alone and with the judge's help.
     """
 
     people_items: int
@@ -142,6 +141,7 @@ class Card:
     remarks: list[str] = field(default_factory=list)
     members: list[MemberRow] = field(default_factory=list)
     calibration: list[CalibrationTable] = field(default_factory=list)
+    preferences: list[PreferenceTables] = field(default_factory=list)
 
 
 def card_of(run: JudgeRun) -> Card:
@@ -170,6 +170,7 @@ def card_of(run: JudgeRun) -> Card:
         [sentence for sentence in (_wordy(run), _ties(run)) if sentence],
         _member_rows(run, captions) if of_people else [],
         [_calibration(each, captions[each.question]) for each in calibrations(judged)],
+        preference_tables(judged, nouns) if of_people else [],
     )
 
 
@@ -249,8 +250,8 @@ def _calibration(found: Calibration, wording: str) -> CalibrationTable:
         wording,
         found.items,
         found.from_draws,
-        figure(found.brier, 3) + _ends(found.brier_interval, 1, 3),
-        figure(100 * found.error, 1) + _ends(found.error_interval, 100, 1),
+        figure(found.brier, 3) + interval_ends(found.brier_interval, 1, 3),
+        figure(100 * found.error, 1) + interval_ends(found.error_interval, 100, 1),
         [
             (each.items, figure(100 * each.probability, 0), figure(100 * each.agreed, 0))
             for each in found.bins
@@ -264,7 +265,7 @@ def _share(found: Estimate | Undefined) -> str:
     """A share in percent with its interval, or the reason why there is none."""
     if isinstance(found, Undefined):
         return found.reason
-    return with_unit(figure(100 * found.value, 1), "%") + _ends(found.interval, 100, 1)
+    return with_unit(figure(100 * found.value, 1), "%") + interval_ends(found.interval, 100, 1)
 
 
 def _agreement_row(found: Agreement, wording: str) -> AgreementRow:
@@ -274,15 +275,12 @@ def _agreement_row(found: Agreement, wording: str) -> AgreementRow:
     if isinstance(found.alpha, Undefined):
         return AgreementRow(wording, system, found.items, share, found.alpha.reason)
     return AgreementRow(
-        wording, system, found.items, share, figure(found.alpha.value, 2) + _ends(found.alpha.interval, 1, 2)
+        wording,
+        system,
+        found.items,
+        share,
+        figure(found.alpha.value, 2) + interval_ends(found.alpha.interval, 1, 2),
     )
-
-
-def _ends(interval: Interval | Undefined, factor: float, digits: int) -> str:
-    """The interval in brackets, after a space; empty if there is none."""
-    if isinstance(interval, Undefined):
-        return ""
-    return f" [{figure(factor * interval.low, digits)}, {figure(factor * interval.high, digits)}]"
 
 
 def _tables(errors: ScoreErrors, estimates: Together, nouns: Nouns) -> ScoreTables:
@@ -294,39 +292,17 @@ def _tables(errors: ScoreErrors, estimates: Together, nouns: Nouns) -> ScoreTabl
             SystemRow(
                 each.system,
                 each.items,
-                _number(score, each.judge),
-                _number(score, each.people),
+                number(score, each.judge),
+                number(score, each.people),
                 each.error.reason
                 if isinstance(each.error, Undefined)
-                else signed(score.factor * each.error.value, _digits(score))
-                + _ends(each.error.interval, score.factor, _digits(score)),
+                else signed(score.factor * each.error.value, digits_of(score))
+                + interval_ends(each.error.interval, score.factor, digits_of(score)),
             )
             for each in errors.systems
         ],
         [_favour(score, each) for each in errors.favours],
-        _estimate_rows(score, estimates, nouns),
-    )
-
-
-def _estimate_rows(score: Score, estimates: Together, nouns: Nouns) -> list[EstimateRow]:
-    rows = [_estimate_row(score, system, each, nouns) for system, each in estimates.systems.items()]
-    return rows + [
-        _estimate_row(score, f"{first} {MINUS} {second}", each, nouns)
-        for first, second, each in estimates.differences
-    ]
-
-
-def _estimate_row(score: Score, name: str, found: AssistedEstimate | Undefined, nouns: Nouns) -> EstimateRow:
-    if isinstance(found, Undefined):
-        return EstimateRow(name, "", "", found.reason)
-    digits, factor = _digits(score), score.factor
-    if not found.pool:
-        found = replace(found, note=_("People judged every item, so the machine has nothing to add."))
-    return EstimateRow(
-        name,
-        _number(score, found.people_value) + _ends(found.people_interval, factor, digits),
-        _number(score, found.value) + _ends(found.interval, factor, digits),
-        found.sentence(nouns),
+        score_rows(score, estimates, nouns),
     )
 
 
@@ -339,7 +315,7 @@ def _favour(score: Score, found: Difference) -> str:
         names = {"first": found.second, "second": found.first}
     sign = 1 if found.difference >= 0 else -1
     ends: Sequence[float] = sorted((sign * found.interval.low, sign * found.interval.high))
-    digits = _digits(score)
+    digits = digits_of(score)
     values: dict[str, Any] = {
         **names,
         "by": figure(score.factor * abs(found.difference), digits),
@@ -363,11 +339,3 @@ def _favour(score: Score, found: Difference) -> str:
         )
         % values
     )
-
-
-def _number(score: Score, value: float) -> str:
-    return figure(score.factor * value, _digits(score))
-
-
-def _digits(score: Score) -> int:
-    return 1 if score.is_percent else 2

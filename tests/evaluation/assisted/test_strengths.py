@@ -125,6 +125,7 @@ def test_the_error_is_that_of_leaving_out_each_rater(rng):
     power = 0.6
 
     def without(rater: int, pair: int) -> float:
+        assert pairs.rater is not None
         rows = pairs.rater != rater
         keep = np.ones(180, dtype=bool)
         keep[pairs.item[~rows]] = False
