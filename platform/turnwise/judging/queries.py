@@ -196,13 +196,11 @@ def judgment_counts(studies: QuerySet[Study]) -> Rows:
 
     Judgments of a pilot are not counted once the study went on after it.
     """
-    # By way of items: an index finds those of a study, and those of an item. Slots have none by study alone,
-    # which every judgment would have to keep up to date.
-    counted = Slot.objects.filter(item__study__in=studies, is_gold=False).exclude(
+    counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(
         batch__in=finished_pilot_batches(studies)
     )
     counted = counted.exclude(pk__in=abandoned_slots().exclude(leased_until__gte=Now()))
-    counts = counted.values_list("item__study").order_by()
+    counts = counted.values_list("study").order_by()
     return counts.annotate(judged=Count("label"), wanted=Count("pk"))
 
 

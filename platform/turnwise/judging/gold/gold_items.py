@@ -271,7 +271,7 @@ def _line_error(line: int, says: str) -> ValidationError:
 def gold_counts(study: Study) -> list[GoldCount]:
     """Results of each worker on gold items, the most wrong answers first."""
     judgments: dict[str, list[tuple[UUID, bool, bool]]] = {}
-    slots = Slot.objects.filter(item__study=study, is_gold=True, label__isnull=False).order_by("label")
+    slots = Slot.objects.filter(study=study, is_gold=True, label__isnull=False).order_by("label")
     names = dict(study.participations.values_list("worker", "pseudonym"))
     for slot in slots.select_related("item", "label"):
         assert slot.label
