@@ -311,3 +311,14 @@ def test_unidentifiable_models_are_named() -> None:
     refused = cells([many, given["a"]])
     assert isinstance(refused, Undefined)
     assert "40005 pairs of a conversation or context and a worker" in refused.reason
+
+
+def test_an_interval_too_wide_to_say_anything_is_replaced_by_its_reason() -> None:
+    model = Fit(("a", "b"), np.array([0.0, 1.0]), 4 * np.eye(2), {}, 0.0)  # an error of √8
+
+    told, of_two_workers = (model.odds_ratio("a", "b", freedom=freedom, level=0.95) for freedom in (100, 1))
+
+    assert not isinstance(told, Undefined)
+    assert np.log(told.interval.high) == pytest.approx(-1 + scipy.stats.t.ppf(0.975, 100) * np.sqrt(8))
+    assert isinstance(of_two_workers, Undefined)  # 12.7 errors would be a bound of 10^15
+    assert "how far the odds ratio of a and b may be from 1" in str(of_two_workers)

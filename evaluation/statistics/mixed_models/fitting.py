@@ -19,7 +19,8 @@ as 0."""
 SYSTEM, VAST = "system", 1e3
 """Kind of effect of the systems themselves, and its variance in squared logits, too large to say anything."""
 LARGEST = 15.0
-"""Largest difference of log odds, and its largest error: beyond, the estimate runs to infinity."""
+"""Largest difference of log odds, and its largest error: beyond, the estimate runs to infinity. Also the
+largest half of an interval, a factor of three million: beyond, it says nothing."""
 MOST_CELLS, MOST_WORK = 40_000, 3_000_000
 """Largest model: beyond these sizes a fit takes minutes and agrees with the primary test."""
 
@@ -85,6 +86,11 @@ class Fit:
                 f"The answers of {first} and {second} do not overlap, so their odds ratio is not finite."
             )
         half = t(freedom, level) * error
+        if half > LARGEST:
+            return Undefined(
+                f"There are too few workers or conversations to tell how far the odds ratio of {first} and "
+                f"{second} may be from 1."
+            )
         interval = Interval(math.exp(gap - half), math.exp(gap + half), level, "mixed model")
         return OddsRatio(first, second, math.exp(gap), interval, two_sided_p(gap, error, freedom))
 
