@@ -8,7 +8,7 @@
         ...[...element.labels ?? []].map(label => label.textContent),
         element.matches("input, textarea, select") ? "" : element.textContent,
     ].some(name => name?.trim());
-    for (const control of shown("button, a, input:not([type=hidden]), textarea, select, progress, dialog"))
+    for (const control of shown("button, a, input:not([type=hidden]), textarea, select, progress:not([aria-hidden=true]), dialog"))
         if (!named(control)) flaws.push(`no name: ${control.outerHTML}`);
     for (const group of shown("fieldset"))
         if (!group.querySelector(":scope > legend")?.textContent.trim()) flaws.push(`no legend: ${group.outerHTML}`);

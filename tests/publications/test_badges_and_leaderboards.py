@@ -1,6 +1,7 @@
 """Badges of published scores, and leaderboards of studies with the same protocol."""
 
 import json
+import re
 from typing import Any
 from uuid import UUID
 from xml.etree import ElementTree
@@ -8,16 +9,34 @@ from xml.etree import ElementTree
 import pytest
 from django.test import Client
 
-from tests.conftest import MakePairs, MakeStudy
-from tests.desks import begin
+from evaluation.questions import question_set
+from tests.conftest import MakePairs, MakeQueue, MakeStudy
+from tests.desks import OPEN, begin, judge
 from tests.planted import computed, talked
 from tests.publications.conftest import Publish
+from turnwise.accounts.models import User
+from turnwise.judging.models import Item
 from turnwise.judging.queue import services as judging
 from turnwise.publications.badge import NoBadgeError, badge
-from turnwise.publications.models import Publication
+from turnwise.publications.models import Publication, PublishedVersion
+from turnwise.questions.services import add_version, create_set
 from turnwise.studies.models import Study
 
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+KIND: dict[str, Any] = OPEN | {
+    "key": "kindness", "title": "Kindness", "subjects": ["response"],
+    "questions": [OPEN["questions"][0] | {"key": "kind", "wording": "Is it kind?"}],
+}  # fmt: skip
+SSA_TITLE = question_set("ssa").title
+
+
+def board_questions() -> set[str]:
+    """What the line under each board's heading says of its questions, as it is read."""
+    page = Client().get("/leaderboards/").content.decode()
+    lines = re.findall(r'<p class="soft" id="about-\d+">(.*?) · ', page)
+    return {re.sub(r"<[^>]+>", "", each) for each in lines}
 
 
 def results(cells: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -87,6 +106,35 @@ def test_a_leaderboard_has_the_blocks_of_studies_with_the_same_protocol(
     assert "not linked" not in page  # of one study alone
     assert "Second &lt;study&gt;" not in page
     assert reader.get("/leaderboards/?page=x").status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_boards_with_the_same_heading_name_the_versions_of_their_questions(
+    make_queue: MakeQueue, published: Publish, rex: User
+) -> None:
+    first = create_set(KIND, owner=rex)
+    second = add_version(first.own_set_id, KIND | {"source": "our own, revised"}, by=rex)
+    expected = (
+        {"Kindness"}, {"Kindness (kindness-v1)", "Kindness (kindness-v2)"},
+        {"Kindness (kindness-v1)", "Kindness (kindness-v2)", SSA_TITLE},
+    )  # fmt: skip
+
+    for number, key in enumerate((first.key, second.key, "ssa")):
+        study = make_queue(3, raters=1, question_set=key, system=f"System {number}", title=f"Study {number}")
+        answers = {"sensible": False} if key == "ssa" else {"kind": True}
+        judge(study, dict.fromkeys(Item.objects.filter(study=study), answers).__getitem__)
+        computed(study)
+        version = published(study, address=f"study-{number}", title=study.title, in_leaderboard="on")
+
+        assert board_questions() == expected[number]
+
+    # A release that changes a set leaves its key: then the hashes tell the boards apart.
+    earlier = PublishedVersion.objects.get(publication__slug="study-0")
+    changed = json.loads(earlier.snapshot)
+    hashes = changed["question_sets"][0]["sha256"], json.loads(version.snapshot)["question_sets"][0]["sha256"]
+    changed["question_sets"][0] |= {"key": "ssa", "title": SSA_TITLE}
+    PublishedVersion.objects.filter(pk=earlier.pk).update(snapshot=json.dumps(changed), sha256="0" * 64)
+    assert board_questions() == {"Kindness", *(f"{SSA_TITLE} (ssa, {each[:8]})" for each in hashes)}
 
 
 @pytest.mark.django_db(transaction=True)

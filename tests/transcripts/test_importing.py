@@ -16,6 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from evaluation.questions import question_set
+from tests.asking import SCALES
 from tests.conftest import MakeStudy
 from tests.rewriting import rewriting
 from tests.transcripts.imports import import_draft
@@ -442,6 +443,49 @@ def test_a_preview_that_another_version_kept_is_read_again(
 # --- the pages ------------------------------------------------------------------------------------
 
 
+def labelled_turns() -> bytes:
+    """Two conversations with eleven labels: eight of turns, of which five are the person's."""
+    liked, whole = {"ssa": {"sensible": True, "specific": False}}, dict.fromkeys(SCALES, 4)
+    raters = ({"ann": liked, "bob": liked}, {"ann": liked, "bob": liked}, {"ann": liked}, {"bob": liked})
+    said = [{"speaker": ("Human", "Bot")[n % 2], "text": "Hm.", "labels": raters[n]} for n in range(4)]
+    of_whole = {name: {"likert": whole} for name in ("ann", "bob", "cy")}
+    rows = [
+        {"id": "c1", "labels": of_whole, "turns": said},
+        {"id": "c2", "turns": [said[0], {"speaker": "Bot", "text": "Hm."}]},
+    ]
+    return "\n".join(map(json.dumps, rows)).encode()
+
+
+@pytest.mark.parametrize(
+    ("system", "scripted", "stored"), [("", False, 6), ("Other bot", False, 11), ("Other bot", True, 7)]
+)
+def test_labels_of_turns_that_nobody_judges_are_announced_and_left_out(
+    study: Study, rex: User, sign_in: SignIn, system: str, scripted: bool, stored: int
+) -> None:
+    client = sign_in(rex)
+    file = SimpleUploadedFile("labelled.jsonl", labelled_turns())
+    page = client.post(f"/studies/{study.pk}/imports/upload/", {"file": file}, follow=True).text
+    draft = TranscriptImport.objects.get()
+    assert "<dt>Votes, ratings, annotations</dt><dd>6</dd>" in page
+    assert "5 labels are left out, because they are of turns of people." in page
+    assert "3 turns in the file, with 5 labels, which are stored only if a system is named here" in page
+    assert "scripted openings." not in page
+
+    sent = {"system-0": system, "system-1": "Bot", "language": ""} | (
+        {"scripted_opening": "on"} if scripted else {}
+    )
+    refused = client.post(f"/imports/{draft.pk}/confirm/", sent)
+    assert refused.status_code == 422
+    assert f"<dt>Votes, ratings, annotations</dt><dd>{stored}</dd>" in refused.text
+    assert ("5 labels are left out, because they are of turns of people." in refused.text) == (not system)
+    assert ("4 labels are left out, because they are of scripted openings." in refused.text) == scripted
+    client.post(f"/imports/{draft.pk}/confirm/", sent | {"language": "en"})
+    storing.import_requested(draft.pk)
+
+    draft.refresh_from_db()
+    assert draft.labels == stored == Label.objects.filter(study=study).count()
+
+
 def test_from_upload_to_import_to_undo(study: Study, rex: User, sign_in: SignIn) -> None:
     client = sign_in(rex)
     file = SimpleUploadedFile("mitsuku.txt", FILE)
@@ -622,6 +666,10 @@ def test_the_command_can_only_look(study: Study, tmp_path: Path) -> None:
     out, _ = run(str(file), "--study", study.code, "--dry-run")
 
     assert "transcript: 2 conversations, 6 turns." in out
+    file.write_bytes(labelled_turns())
+    out, _ = run(str(file), "--study", study.code, "--dry-run", "--system", "Human=Bot", "--scripted-opening")
+    assert "6 turns, 7 votes, ratings and annotations." in out
+    assert "4 labels left out: of turns of people, or of a scripted opening" in out
     assert not TranscriptImport.objects.exists()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import MakeStudy
 from tests.studies.test_rest import called, fields_of, in_pages
-from tests.transcripts.test_importing import FILE
+from tests.transcripts.test_importing import FILE, labelled_turns
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue, TranscriptImport
 from turnwise.studies.models import Study
@@ -26,6 +26,12 @@ def uploaded(user: User, study: Study, **body: Any) -> dict[str, Any]:
     answer = called(user, "POST", f"/studies/{study.code}/imports", body)
     assert answer.status_code == 201, answer.content
     return dict(answer.json())
+
+
+def test_a_preview_counts_only_labels_that_will_be_stored(study: Study, rex: User) -> None:
+    found = uploaded(rex, study, name="labelled.jsonl", text=labelled_turns().decode())["preview"]
+
+    assert (found["labels"], found["labels_left_out"]) == (6, 5)
 
 
 def test_a_file_is_uploaded_confirmed_and_undone(study: Study, rex: User) -> None:

@@ -9,7 +9,7 @@ from evaluation.statistics.inference import z
 from turnwise.live.caching import cache_key, cached_many
 from turnwise.publications.models import PublishedVersion
 
-LAYOUT = 1
+LAYOUT = 2
 """Raise it when entries change, so that those cached by an older version are not read."""
 
 Entry = Mapping[str, Any]
@@ -42,10 +42,10 @@ def entry_of(snapshot: Mapping[str, Any]) -> Entry:
     """One study's systems, best first; for studies of pairs, their strengths by each question.
 
     Returns:
-        Facts of the study; `systems` with `cell` and `rank`; `preferences`; `pack`, the anchors that it
-        judged, or None; and for linking by its main score: `linked`, its linked scores with the linking
-        error, or None; `unlinked`, its own scores with their standard errors; and `halves`, half intervals of
-        differences.
+        Facts of the study; `questions`, its main question set; `systems` with `cell` and `rank`;
+        `preferences`; `pack`, the anchors that it judged, or None; and for linking by its main score:
+        `linked`, its linked scores with the linking error, or None; `unlinked`, its own scores with their
+        standard errors; and `halves`, half intervals of differences.
     """
     results = snapshot["results"]
     main = results["asks"][0]
@@ -63,7 +63,7 @@ def entry_of(snapshot: Mapping[str, Any]) -> Entry:
         "protocol": results["protocol"]["title"],
         "deviations": len(results["protocol"]["deviations"]),
         "evaluation": results["evaluation"],
-        "questions": snapshot["question_sets"][0]["title"],
+        "questions": {key: snapshot["question_sets"][0][key] for key in ("key", "title", "sha256")},
         **{key: snapshot[key] for key in ("title", "authors", "published_on", "languages")},
         "level": main["level"],
         "score": column["title"],

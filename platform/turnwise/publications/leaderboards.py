@@ -4,6 +4,8 @@ Ranks are those within one study. Between studies workers, languages and months 
 of different studies is claimed, except where studies judged the same anchors (`linked_scores`).
 """
 
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -53,7 +55,10 @@ def leaderboard_page(number: str) -> dict[str, Any]:
     }
     # Links are sought among all studies of a board, since the page may have only some of them.
     comparable = {key: [each for each in listed if each.comparable == key][:MOST_LINKED] for key in shown}
-    entries = entries_of({each for versions in (*shown.values(), *comparable.values()) for each in versions})
+    newest = {each.comparable: each for each in reversed(listed)}  # boards of other pages have headings, too
+    wanted = (*shown.values(), *comparable.values(), newest.values())
+    entries = entries_of({each for versions in wanted for each in versions})
+    details = _question_details({key: entries[each.pk] for key, each in newest.items() if each.pk in entries})
     sources = sources_of(entries.values())
     boards = []
     for key, versions in shown.items():
@@ -63,7 +68,8 @@ def leaderboard_page(number: str) -> dict[str, Any]:
             boards.append(
                 {
                     "protocol": blocks[0]["protocol"],
-                    "questions": blocks[0]["questions"],
+                    "questions": blocks[0]["questions"]["title"],
+                    "question_details": details.get(key, ""),
                     "evaluation": blocks[0]["evaluation"],
                     "blocks": blocks,
                     "linked": linked_boards(candidates, sources),
@@ -71,6 +77,24 @@ def leaderboard_page(number: str) -> dict[str, Any]:
                 }
             )
     return {"boards": boards, "page": page}
+
+
+def _question_details(boards: Mapping[str, Entry]) -> dict[str, str]:
+    """Versions of the question sets of boards that would otherwise have the same heading, by board.
+
+    A version is the key of the question set, such as `kindness-v2`; with its hash where keys are the same,
+    too, as after a release that changed a set.
+    """
+    headed = defaultdict[tuple[str, ...], list[str]](list)
+    for board, entry in boards.items():
+        headed[entry["protocol"], entry["evaluation"], entry["questions"]["title"]].append(board)
+    details = {}
+    for alike in headed.values():
+        keys = Counter(boards[board]["questions"]["key"] for board in alike)
+        for board in alike if len(alike) > 1 else ():
+            key, sha256 = boards[board]["questions"]["key"], boards[board]["questions"]["sha256"]
+            details[board] = key if keys[key] == 1 else f"{key}, {sha256[:8]}"
+    return details
 
 
 def _block(version: Listed, entry: Entry) -> dict[str, Any]:

@@ -51,7 +51,9 @@ class Preview:
     Attributes:
         conversations: that would come in.
         turns: turns of these conversations.
-        labels: given elsewhere, that come with them.
+        labels: given elsewhere, that come with them or stay out (`labels_left_out`).
+        labels_of: by speaker, how many of these are an outside rater's label of a turn.
+        opening_labels_of: by speaker, how many of `labels_of` are of first turns.
         joined: turns that would be joined to the one before, because the same speaker went on.
         speakers: by name, their turns, in order of appearance.
         first: a few conversations.
@@ -72,6 +74,8 @@ class Preview:
     conversations: int = 0
     turns: int = 0
     labels: int = 0
+    labels_of: dict[str, int] = field(default_factory=dict)
+    opening_labels_of: dict[str, int] = field(default_factory=dict)
     joined: int = 0
     speakers: Counter[str] = field(default_factory=Counter)
     first: list[Checked] = field(default_factory=list)
@@ -108,8 +112,26 @@ class Preview:
         self.talkers_judge |= found.is_of_raters
         for seat in (0, 1):
             self.speakers[found.speakers[seat]] += len(found.texts[seat::2])
+            _add(self.labels_of, found.speakers[seat], sum(found.turn_labels[seat::2]))
+        _add(self.opening_labels_of, found.speakers[0], found.turn_labels[0])
         if len(self.first) < _SHOWN_CONVERSATIONS:
             self.first.append(found)
+
+    def labels_left_out(self, systems: Mapping[str, str], *, scripted_opening: bool) -> dict[str, int]:
+        """Numbers of labels that would not be stored, by speaker; those without any are left out.
+
+        Labels of turns are stored where a system says the turn, and it is no scripted opening.
+
+        Args:
+            systems: by speaker, the title of the system that they are; empty for a person.
+            scripted_opening: whether first turns are scripted.
+        """
+        of_openings = self.opening_labels_of if scripted_opening else {}
+        numbers = {
+            name: of_openings.get(name, 0) if systems.get(name, "").strip() else number
+            for name, number in self.labels_of.items()
+        }
+        return {name: number for name, number in numbers.items() if number}
 
     def leave_out(self, rated: str, why: Problem) -> None:
         """Turn the rating of a conversation into a problem."""
@@ -121,6 +143,11 @@ class Preview:
         self.problem_count += 1
         if len(self.problems) < _SHOWN_PROBLEMS:
             self.problems.append(found)
+
+
+def _add(counts: dict[str, int], name: str, number: int) -> None:
+    if number:
+        counts[name] = counts.get(name, 0) + number
 
 
 def preview(source: Source, format_key: str, limits: Limits) -> Preview:

@@ -1,5 +1,6 @@
 """Staff pages to upload a file of conversations, preview it, import it and undo the import."""
 
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from django.contrib import messages
@@ -91,7 +92,9 @@ def _one(request: HttpRequest, record: TranscriptImport, *, error: str = "") -> 
         except ImportRefusedError as refused:
             seen, error = Preview(), error or str(refused)
         context |= _languages(record, seen, request.POST.get("language"))
-        context |= {"seen": seen, "speakers": _speakers(request, record, seen), "first": _first(seen)}
+        speakers = _speakers(request, record, seen)
+        context |= {"seen": seen, "speakers": speakers, "first": _first(seen)}
+        context |= _labels(request, record, seen, speakers)
         context["parts"] = _parts(seen)
         if not record.format:
             context["found"] = importing.describe_upload(record)
@@ -132,6 +135,23 @@ def _languages(record: TranscriptImport, seen: Preview, sent: str | None) -> dic
     }
 
 
+def _labels(
+    request: HttpRequest, record: TranscriptImport, seen: Preview, speakers: Iterable[Mapping[str, object]]
+) -> dict[str, object]:
+    """Context for the labels that would be stored, and those that would not, by reason."""
+    systems = {str(each["name"]): str(each["system"]) for each in speakers}
+    sent, stored = "scripted_opening" in request.POST, record.scripted_opening
+    is_scripted = sent if request.method == "POST" else stored
+    left_out = seen.labels_left_out(systems, scripted_opening=is_scripted)
+    of_people = sum(number for name, number in left_out.items() if not systems[name].strip())
+    return {
+        "labels": seen.labels - sum(left_out.values()),
+        "is_scripted": is_scripted,
+        "labels_of_people": of_people,
+        "labels_of_openings": sum(left_out.values()) - of_people,
+    }
+
+
 def _speakers(request: HttpRequest, record: TranscriptImport, seen: Preview) -> list[dict[str, object]]:
     guessed = importing.guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge) | record.systems
     return [
@@ -139,6 +159,7 @@ def _speakers(request: HttpRequest, record: TranscriptImport, seen: Preview) -> 
             "field": f"system-{number}",
             "name": name,
             "turns": turns,
+            "labels": seen.labels_of.get(name, 0),
             "system": request.POST.get(f"system-{number}", guessed[name]),
         }
         for number, (name, turns) in enumerate(seen.speakers.items())

@@ -82,6 +82,9 @@ class PreviewOut(Schema):
     conversations: int
     turns: int
     labels: int = Field(description="Labels given elsewhere, which come with them.")
+    labels_left_out: int = Field(
+        description="Further labels, which stay out: of turns of people, or of a scripted opening."
+    )
     speakers: list[SpeakerOut]
     language: str = Field(description="The language of the study that fits; empty if several may.")
     columns: dict[str, str] = Field(description="Of a table, the column of each part of a turn.")
@@ -287,11 +290,15 @@ def _full(row: TranscriptImport) -> FullImportOut:
 
 
 def _preview(row: TranscriptImport, seen: Preview) -> PreviewOut:
+    speakers = _speakers(row, seen)
+    systems = {each.name: each.system for each in speakers}
+    left_out = sum(seen.labels_left_out(systems, scripted_opening=row.scripted_opening).values())
     return PreviewOut(
         conversations=seen.conversations,
         turns=seen.turns,
-        labels=seen.labels,
-        speakers=_speakers(row, seen),
+        labels=seen.labels - left_out,
+        labels_left_out=left_out,
+        speakers=speakers,
         language=importing.language_guessed(row.study, seen),
         columns=seen.columns,
         header=seen.header,

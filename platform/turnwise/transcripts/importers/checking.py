@@ -88,10 +88,19 @@ class Checked:
 
     @property
     def labels(self) -> int:
-        """Number of labels that come with the conversation."""
-        given = (self.given, *self.of_turns, *self.own, *self.heard, *self.of_speakers)
-        several = [each for answers in (self.by_rater, *self.turns_by_rater) for each in answers.values()]
-        return sum(map(len, (*given, *several)))
+        """Number of labels that come with the conversation, of all its turns."""
+        given = (self.given, *self.own, *self.heard, *self.of_speakers, *self.by_rater.values())
+        return sum(map(len, given)) + sum(self.turn_labels)
+
+    @property
+    def turn_labels(self) -> tuple[int, ...]:
+        """By position, number of outside raters' labels of a turn; stored only if a system says the turn."""
+        one = self.of_turns or ({},) * len(self.texts)
+        several = self.turns_by_rater or ({},) * len(self.texts)
+        return tuple(
+            len(given) + sum(map(len, by_rater.values()))
+            for given, by_rater in zip(one, several, strict=True)
+        )
 
 
 def checked(source: Source, format_key: str, limits: Limits) -> Iterator[Checked | Rated | Problem]:

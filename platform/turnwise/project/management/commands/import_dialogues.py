@@ -60,7 +60,7 @@ class Command(BaseCommand):
             systems = guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge) | _named(
                 options["system"], seen
             )
-            self._say(seen, format_key, systems)
+            self._say(seen, format_key, systems, scripted_opening=options["scripted_opening"])
             if options["dry_run"]:
                 return
             opened.seek(0)
@@ -80,11 +80,16 @@ class Command(BaseCommand):
         labels = f", and {record.labels} votes, ratings and annotations" if record.labels else ""
         self.stdout.write(f"Imported {record.conversations} conversations with {record.turns} turns{labels}.")
 
-    def _say(self, seen: Preview, format_key: str, systems: dict[str, str]) -> None:
-        labels = f", {seen.labels} votes, ratings and annotations" if seen.labels else ""
+    def _say(
+        self, seen: Preview, format_key: str, systems: dict[str, str], *, scripted_opening: bool
+    ) -> None:
+        left_out = sum(seen.labels_left_out(systems, scripted_opening=scripted_opening).values())
+        labels = f", {seen.labels - left_out} votes, ratings and annotations" if seen.labels else ""
         self.stdout.write(f"{format_key}: {seen.conversations} conversations, {seen.turns} turns{labels}.")
         for speaker, turns in seen.speakers.items():
             self.stdout.write(f"  {speaker}: {turns} turns, {systems[speaker] or 'a person'}")
+        if left_out:
+            self.stdout.write(f"  {left_out} labels left out: of turns of people, or of a scripted opening")
         for problem in seen.problems:
             self.stderr.write(f"line {problem.line}: {problem.what}")
         if seen.problem_count > len(seen.problems):
