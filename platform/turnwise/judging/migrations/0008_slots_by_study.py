@@ -4,16 +4,15 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('judging', '0007_anchor_packs'),
-        ('labels', '0007_labels_stay'),
-        ('studies', '0011_roles_and_transfers'),
+        ("judging", "0007_anchor_packs"),
+        ("labels", "0007_labels_stay"),
+        ("studies", "0011_roles_and_transfers"),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='slot',
-            index=models.Index(fields=['study'], name='slot_of_study'),
+            model_name="slot",
+            index=models.Index(fields=["study"], name="slot_of_study"),
         ),
     ]

@@ -56,7 +56,7 @@ class ComparedGroupsOut(Schema):
     second: str
     rows: list[dict[str, Any]] = Field(
         description="One for each ask, system and score, with the columns of the page's CSV file: values of "
-        "both groups and their difference with 95 % intervals, and the agreement of their majorities."
+        "both groups and their difference with intervals, and the agreement of their majorities."
     )
 
 
