@@ -232,7 +232,7 @@ def test_no_call_of_a_study_serves_anybody_else(study: Study, rex: User, mallory
         "/archive": "POST", "/restore": "POST", "/rehearsal": "POST", "/bundle": "POST",
     }  # fmt: skip
     owners = ("", "/checks", "/rehearsal", "/participants", "/bundle", "/payments", "/invitations")
-    readers = ("/dialogues", "/turns", "/labels", "/labels.jsonl", "/report")
+    readers = ("/dialogues", "/turns", "/labels", "/files/turns.jsonl", "/report")
 
     def statuses(user: User) -> dict[str, int]:
         at = f"/studies/{study.code}"
@@ -266,7 +266,7 @@ def test_records_come_page_by_page_and_since(short: Study, rex: User) -> None:
     dialogues = in_pages(rex, f"{at}/dialogues", 2)
     turns = in_pages(rex, f"{at}/turns", 4)
     labels = in_pages(rex, f"{at}/labels", 2)
-    stream = called(rex, "GET", f"{at}/labels.jsonl")
+    stream = called(rex, "GET", f"{at}/files/turns.jsonl")
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
 
     assert [row["worker"] for row in people] == [

@@ -1,6 +1,6 @@
 """Every file in which a study's labels and conversations are downloaded, from its pages and by the API."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from evaluation.protocols.facts import Evaluation
@@ -9,7 +9,7 @@ from turnwise.exports.chat_files import data_set, inspect_logs, messages, turn_t
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.reports.report_kinds import ReportedTask
 from turnwise.studies.models import Study
-from turnwise.studies.tasks import keys_with_conversations, tasks
+from turnwise.studies.tasks import StudyTask, task_of
 
 MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -20,19 +20,20 @@ MEDIA_TYPES = {
 }
 
 
-def _keys_with_pairs() -> list[str]:
-    """The keys of tasks in which raters compare responses of a queue."""
-    return [
-        task.key
-        for task in tasks()
-        if isinstance(task, QueuedTask)
-        and isinstance(task, ReportedTask)
-        and task.evaluation is Evaluation.PAIRWISE
-    ]
-
-
-def _any_task() -> None:
+def _any_task(task: StudyTask) -> bool:
     """Every task has the file, because every study may have imported conversations."""
+    return True
+
+
+def _has_conversations(task: StudyTask) -> bool:
+    return task.has_conversations
+
+
+def _has_pairs_in_queue(task: StudyTask) -> bool:
+    """True if raters compare responses of a queue."""
+    if not (isinstance(task, QueuedTask) and isinstance(task, ReportedTask)):
+        return False
+    return task.evaluation is Evaluation.PAIRWISE
 
 
 class StudyFile(NamedTuple):
@@ -42,22 +43,21 @@ class StudyFile(NamedTuple):
         name: last part of its address, such as `turns.csv`; its ending says what kind of file it is.
         about: what is in it, in one sentence for the API's description.
         chunks: parts of the file in order, all text or all bytes.
-        tasks: keys of the tasks whose studies have the file; None: all.
+        is_of: true of the tasks whose studies have the file.
     """
 
     name: str
     about: str
     chunks: Callable[[Study], Generator[Any]]
-    tasks: Callable[[], Iterable[str] | None] = _any_task
+    is_of: Callable[[StudyTask], bool] = _any_task
 
     @property
     def media_type(self) -> str:
         return MEDIA_TYPES[self.name.rpartition(".")[2]]
 
     def suits(self, study: Study) -> bool:
-        """True if studies of this task have the file."""
-        keys = self.tasks()
-        return keys is None or study.task in keys
+        """True if a study of its task has the file."""
+        return self.is_of(task_of(study))
 
     def saved_as(self, study: Study) -> str:
         """File name of the download."""
@@ -73,25 +73,25 @@ FILES = {
             "chatrecords.csv",
             "Conversations in the layout of neural.chat.",
             published_formats.neural_chat_records,
-            keys_with_conversations,
+            _has_conversations,
         ),
         StudyFile(
             "chat_ratings.csv",
             "Ratings of whole conversations in the layout of neural.chat.",
             published_formats.neural_chat_ratings,
-            keys_with_conversations,
+            _has_conversations,
         ),
         StudyFile(
             "conversations.json",
             "Accepted conversations in the format of Topical-Chat.",
             published_formats.topical_chat_conversations,
-            keys_with_conversations,
+            _has_conversations,
         ),
         StudyFile(
             "reading_sets.json",
             "Their reading sets in the format of Topical-Chat.",
             published_formats.topical_chat_reading_sets,
-            keys_with_conversations,
+            _has_conversations,
         ),
         StudyFile(
             "openai.jsonl", "Finished conversations as messages of OpenAI's format.", messages.openai_lines
@@ -111,7 +111,7 @@ FILES = {
             "preferences.jsonl",
             "Preferences between responses, for training with DPO.",
             preference_pairs.lines,
-            _keys_with_pairs,
+            _has_pairs_in_queue,
         ),
     )
 }

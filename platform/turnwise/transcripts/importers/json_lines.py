@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from evaluation.questions import Answer
 
 _SPACE = re.compile(r"\s*")
-_AS_LABELS = 'Write {"ann": {"ssa": {"sensible": true, "specific": false}}}.'
+_AS_LABELS = 'Write {"RATER": {"QUESTION SET": {"QUESTION": ANSWER}}}, with keys of a question set.'
 DECODER = json.JSONDecoder()
 
 Member = tuple[int, str, Any]
