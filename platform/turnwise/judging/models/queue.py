@@ -358,8 +358,6 @@ class Slot(models.Model):
             # Finds the few slots of a batch without reading all open ones.
             models.Index(fields=("batch",), condition=Q(label=None, batch__isnull=False), name="slot_held"),
             models.Index(fields=("label",), condition=Q(is_gold=True), name="slot_of_gold"),
-            # Counts those of a study, for its progress, without reading the slots of all studies.
-            models.Index(fields=("study",), name="slot_of_study"),
         )
         constraints = (
             models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),
