@@ -1,4 +1,4 @@
-"""What a turn costs with two servers of sockets, beside one: by processor time, as two cores hold no more.
+"""Cost of a turn with two servers of sockets and with one, by processor time: two cores hold no more.
 
     python benchmarks/two_servers.py [--repetitions 3] [--seconds 5] [--chatters 40]
 
@@ -17,8 +17,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
-
-import psutil
 
 from benchmarks.pages import spent
 from benchmarks.services import services
@@ -73,7 +71,6 @@ def _load(bench: Bench, servers: list[Server], study: Any, chatters: int, shared
         "turns_per_s_by_cpu": sum(1e6 / load["server_cpu_us_per_turn"] for load in loads),
         "server_us_per_turn": sum(load["server_cpu_us_per_turn"] * load["turns"] for load in loads) / turns,
         "shared_us_per_turn": 1e6 * (sum(map(spent, shared)) - before) / turns,  # with warm-up
-        "latency_ms": [load.get("latency_ms") for load in loads],
     }
 
 
@@ -85,7 +82,7 @@ def main() -> None:
     parser.add_argument("--chatters", type=int, default=40, help="in all (default: 40)")
     options = parser.parse_args()
     began = time.monotonic()
-    result = surroundings() | {"cores": psutil.cpu_count()} | measured(options)
+    result = surroundings() | measured(options)
     print(json.dumps(result | {"duration_s": round(time.monotonic() - began)}, indent=2))
 
 

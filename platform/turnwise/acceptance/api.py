@@ -68,7 +68,7 @@ class FittingIn(Schema, extra="forbid"):
 
 
 class FittingOut(Schema):
-    """How many of them are accepted now; the others wait for a decision of their own, or have one."""
+    """Number of those accepted now; the others wait for a decision of their own, or have one."""
 
     accepted: int
 
@@ -80,7 +80,7 @@ class DialogueBonusIn(Schema, extra="forbid"):
 
 
 class DialogueBonusOut(Schema):
-    """How many people get the bonus."""
+    """Number of people who get the bonus."""
 
     people: int
 

@@ -13,24 +13,15 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_often
 from turnwise.exports import bundle_jobs
 from turnwise.exports import tasks as jobs
-from turnwise.exports.access import bundled_studies_of, exported_studies_of, note_export
+from turnwise.exports.access import bundled_studies_of, exported_studies_of
 from turnwise.exports.bundle_jobs import newest_and_made
-from turnwise.exports.study_files import FILES, MEDIA_TYPES, StudyFile
-from turnwise.live.http_responses import answers, attachment, refusals_as_conflicts
+from turnwise.exports.study_files import FILES, MEDIA_TYPES, StudyFile, sent_file
+from turnwise.live.http_responses import answers, attachment, file_answer, refusals_as_conflicts
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Study
 
 router = Router(tags=["studies"])
 PEOPLE = {"x-scope": "people"}
-
-
-def _download(*media_types: str) -> dict[str, Any]:
-    """Description of a download for the scope of people's data."""
-    file = {
-        "description": "The file",
-        "content": {each: {"schema": {"type": "string"}} for each in media_types},
-    }
-    return PEOPLE | {"responses": {200: file}}
 
 
 class BundleOut(Schema):
@@ -89,7 +80,7 @@ def _bundle_out(study: Study) -> BundleOut:
 @router.get(
     "/studies/{slug:code}/bundle.zip",
     response={frozenset({404, 429}): None},
-    openapi_extra=_download("application/zip"),
+    openapi_extra=PEOPLE | file_answer("application/zip"),
 )
 def bundle_archive(request: AuthenticatedHttpRequest, code: str) -> HttpResponseBase:
     """Download the newest bundle; 404 until one was made."""
@@ -127,7 +118,7 @@ def study_files(request: AuthenticatedHttpRequest, code: str) -> list[StudyFileO
 @router.get(
     "/studies/{slug:code}/files/{str:name}",
     response={frozenset({404, 429}): None},
-    openapi_extra=_download(*dict.fromkeys(MEDIA_TYPES.values())),
+    openapi_extra=PEOPLE | file_answer(*dict.fromkeys(MEDIA_TYPES.values())),
 )
 def study_file(request: AuthenticatedHttpRequest, code: str, name: str) -> HttpResponseBase:
     """Stream one of these files, as from the study's page: `turns.jsonl` has all labels with their texts."""
@@ -137,9 +128,7 @@ def study_file(request: AuthenticatedHttpRequest, code: str, name: str) -> HttpR
         raise HttpError(404, f"This study has no file “{name[:80]}”. It has: {', '.join(by_name)}.")
     if too_often(request, "file", rate="60/m", key="user"):
         raise HttpError(429, "Files can be downloaded 60 times a minute. Wait a little.")
-    file = by_name[name]
-    note_export(study)
-    return attachment(request, file.chunks(study), file.media_type, file.saved_as(study))
+    return sent_file(request, study, by_name[name])
 
 
 def _files_of(study: Study) -> list[StudyFile]:

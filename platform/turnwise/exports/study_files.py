@@ -3,10 +3,14 @@
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
+from django.http import HttpRequest, StreamingHttpResponse
+
 from evaluation.protocols.facts import Evaluation
 from turnwise.exports import preference_pairs, published_formats, turn_files
+from turnwise.exports.access import note_export
 from turnwise.exports.chat_files import data_set, inspect_logs, messages, turn_table
 from turnwise.judging.queue.queued_task import QueuedTask
+from turnwise.live.http_responses import attachment
 from turnwise.reports.report_kinds import ReportedTask
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import StudyTask, task_of
@@ -62,6 +66,12 @@ class StudyFile(NamedTuple):
     def saved_as(self, study: Study) -> str:
         """File name of the download."""
         return f"turnwise-{study.code}-{self.name}"
+
+
+def sent_file(request: HttpRequest, study: Study, file: StudyFile) -> StreamingHttpResponse:
+    """Stream a file of a study as a download, and note that its labels were exported."""
+    note_export(study)
+    return attachment(request, file.chunks(study), file.media_type, file.saved_as(study))
 
 
 FILES = {

@@ -18,7 +18,7 @@ from turnwise.accounts.limits import too_often
 from turnwise.exports.access import bundled_studies_of, note_export
 from turnwise.exports.files import FORMATS, with_times_as_text
 from turnwise.exports.rows import rows, rows_in, tables_of
-from turnwise.live.http_responses import CHUNK_SIZE, answers, attachment
+from turnwise.live.http_responses import CHUNK_SIZE, answers, attachment, file_answer
 from turnwise.studies.models import Study
 
 router = Router(tags=["studies"])
@@ -66,15 +66,7 @@ def tables(request: AuthenticatedHttpRequest, code: str) -> list[TableOut]:
 @router.get(
     "/studies/{slug:code}/tables/{slug:table}",
     response={frozenset({404, 422, 429}): None},
-    openapi_extra=PEOPLE
-    | {
-        "responses": {
-            200: {
-                "description": "The table",
-                "content": {each.mediatype: {"schema": {"type": "string"}} for each in FORMATS.values()},
-            }
-        }
-    },
+    openapi_extra=PEOPLE | file_answer(*(each.mediatype for each in FORMATS.values()), about="The table"),
 )
 def table_file(
     request: AuthenticatedHttpRequest,

@@ -17,9 +17,9 @@ from django.views.decorators.http import require_GET, require_POST
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.exports import bundle_jobs
 from turnwise.exports import tasks as jobs
-from turnwise.exports.access import bundled_studies_of, exported_studies_of, note_export
+from turnwise.exports.access import bundled_studies_of, exported_studies_of
 from turnwise.exports.bundle_jobs import newest_and_made
-from turnwise.exports.study_files import FILES
+from turnwise.exports.study_files import FILES, sent_file
 from turnwise.live.http_responses import attachment
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Bundle
@@ -33,8 +33,7 @@ def study_file(request: HttpRequest, pk: int, name: str) -> StreamingHttpRespons
     file = FILES[name]
     if not file.suits(study):
         raise Http404
-    note_export(study)
-    return attachment(request, file.chunks(study), file.media_type, file.saved_as(study))
+    return sent_file(request, study, file)
 
 
 @require_GET

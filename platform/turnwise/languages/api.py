@@ -17,7 +17,7 @@ from turnwise.languages.forms import NewLanguageForm, SettingsForm
 from turnwise.languages.models import LONGEST_CODE, Language
 from turnwise.languages.views import RATE
 from turnwise.live.cursors import PathKey
-from turnwise.live.http_responses import answers, takes_a_file
+from turnwise.live.http_responses import answers, file_answer, takes_a_file
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.submitted_forms import filled_form
 
@@ -101,14 +101,7 @@ def change_language(
 @router.get(
     "/languages/{int:language}/texts",
     response={frozenset({400, 404}): None},
-    openapi_extra={
-        "responses": {
-            200: {
-                "description": "The file",
-                "content": {kind: {"schema": {"type": "string"}} for _write, kind in WRITERS.values()},
-            }
-        }
-    },
+    openapi_extra=file_answer(*(kind for _write, kind in WRITERS.values())),
 )
 def language_texts(
     request: AuthenticatedHttpRequest, language: PathKey, ending: Ending = "csv"

@@ -47,6 +47,12 @@ def answers(out: Any, *errors: int, status: int = 200, has_body: bool = False) -
     return {status: out, frozenset({401, *of_body, *errors}): None}
 
 
+def file_answer(*media_types: str, about: str = "The file") -> dict[str, Any]:
+    """Build the `openapi_extra` of a call that answers with a file of one of these kinds."""
+    content = {each: {"schema": {"type": "string"}} for each in media_types}
+    return {"responses": {200: {"description": about, "content": content}}}
+
+
 def takes_a_file(most: int) -> dict[str, Any]:
     """Build the `openapi_extra` of a call whose body has a file, which may be longer than other bodies.
 

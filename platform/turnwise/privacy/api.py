@@ -11,7 +11,7 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.crowd.models import Participation
 from turnwise.crowd.named_participations import Number, Pseudonym
-from turnwise.live.http_responses import answers, refusals_as_conflicts
+from turnwise.live.http_responses import answers, file_answer, refusals_as_conflicts
 from turnwise.privacy import erasure, withdrawal
 from turnwise.privacy.ethics.document import ethics_document, has_ethics_document
 from turnwise.privacy.ethics.download import pdf_response, why_no_pdf
@@ -115,15 +115,7 @@ def erase_participant(
 @router.get(
     "/studies/{slug:code}/ethics.pdf",
     response={frozenset({404, 409, 429}): None},
-    openapi_extra={
-        "x-scope": "studies",
-        "responses": {
-            200: {
-                "description": "The document as PDF",
-                "content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}},
-            }
-        },
-    },
+    openapi_extra={"x-scope": "studies"} | file_answer("application/pdf", about="The document as PDF"),
 )
 def ethics_file(request: AuthenticatedHttpRequest, code: str) -> HttpResponse:
     """Download the document about the study for an ethics board, as its page has it."""

@@ -20,18 +20,13 @@ from turnwise.judging.anchors.packs import MOST_ANCHORS, Choice
 from turnwise.judging.models import AnchorPack
 from turnwise.judging.plan_api import study_with_queue
 from turnwise.live.cursors import NEXT, BodyKey, Cursor, Limit, PathKey, page, page_of
-from turnwise.live.http_responses import answers, refusals_as_conflicts, takes_a_file
+from turnwise.live.http_responses import answers, file_answer, refusals_as_conflicts, takes_a_file
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_studies_of
 from turnwise.trash.api import DeletionOut, deletion_out
 
 router = Router(tags=["studies"])
-
-
-def _file(media_type: str) -> dict[str, Any]:
-    content = {media_type: {"schema": {"type": "string"}}}
-    return {"responses": {200: {"description": "The file.", "content": content}}}
 
 
 class PackIn(Schema, extra="forbid"):
@@ -152,7 +147,9 @@ def import_anchor_pack(request: AuthenticatedHttpRequest, sent: PackFileIn) -> S
 
 
 @router.get(
-    "/anchor-packs/{int:pack}/anchors.jsonl", response={404: None}, openapi_extra=_file("application/jsonl")
+    "/anchor-packs/{int:pack}/anchors.jsonl",
+    response={404: None},
+    openapi_extra=file_answer("application/jsonl"),
 )
 def anchor_pack_file(request: AuthenticatedHttpRequest, pack: PathKey) -> HttpResponseBase:
     """Download a pack as JSON Lines, which another installation can import."""
@@ -174,7 +171,9 @@ def one_anchor_pack(request: AuthenticatedHttpRequest, pack: PathKey) -> WholePa
     return WholePackOut(**_pack(found).dict(), common_variance=found.common_variance, items=rows)
 
 
-@router.get("/anchor-packs/{int:pack}/anchors.csv", response={404: None}, openapi_extra=_file("text/csv"))
+@router.get(
+    "/anchor-packs/{int:pack}/anchors.csv", response={404: None}, openapi_extra=file_answer("text/csv")
+)
 def anchor_pack_table(request: AuthenticatedHttpRequest, pack: PathKey) -> HttpResponseBase:
     """Download the anchors of a pack with their values as CSV, which no spreadsheet runs as formulas."""
     return table_attachment(request, get_object_or_404(packs.packs_of(request.user), pk=pack))

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_often
 from turnwise.judging.readers import second_group
-from turnwise.live.http_responses import answers
+from turnwise.live.http_responses import answers, refusals_as_conflicts
+from turnwise.live.problems import InvalidFieldsError
 from turnwise.tasks.judging.second_groups import (
     MOST,
     MOST_RATERS,
@@ -80,11 +80,10 @@ def make_second_group(
     """Draw a sample for a second group of readers, and make its study as a draft."""
     source = source_study(request.user, code=code)
     if sent.language and sent.language not in source.languages:
-        raise HttpError(422, f"language: {sent.language[:40]} is none of {', '.join(source.languages)}.")
-    try:
+        cure = f"{sent.language[:40]} is none of {', '.join(source.languages)}."
+        raise InvalidFieldsError({"language": [cure]})
+    with refusals_as_conflicts():
         made, added = create_second_group(source, **sent.dict(), by=request.user)
-    except ValidationError as error:
-        raise HttpError(409, " ".join(error.messages)) from None
     return Status(201, MadeGroupOut(code=made.code, title=made.title, state=made.state, items=added.items))
 
 
