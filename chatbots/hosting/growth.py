@@ -19,8 +19,11 @@ from evaluation.texts.lengths import MAX_REPLY_CHARS
 
 logger = logging.getLogger(__name__)
 
-SHOWN_EVERY_SECONDS = 0.02
+SHOWN_EVERY_SECONDS = 0.005
 """Shortest time between two calls of `Answering.partial_texts`."""
+
+SHARE_OF_TIME = 0.1
+"""Part of a bot's time that its texts so far may take; the rest is for the replies themselves."""
 
 _JOINER = "\u200d"
 _UNFINISHED = frozenset({"Cn", "Cs", "Sk", "So"})
@@ -145,20 +148,19 @@ class GrowthWatch:
     def __init__(self, name: str) -> None:
         """Set the bot's name, for the log."""
         self._name = name
-        self._asked_at = -SHOWN_EVERY_SECONDS
+        self._next_at = 0.0
         self._has_failed = False
 
     def look(self, answering: Answering, under_way: Mapping[int, Request]) -> None:
-        """Hand on the texts that grew, at most every `SHOWN_EVERY_SECONDS`.
+        """Hand on the texts that grew, no sooner than `SHOWN_EVERY_SECONDS` and `SHARE_OF_TIME` allow.
 
         An error in `partial_texts` fails no reply; the bot is then not asked for texts so far any more.
         """
         if self._has_failed or not any(request.on_text for request in under_way.values()):
             return
-        now = time.monotonic()
-        if now - self._asked_at < SHOWN_EVERY_SECONDS:
+        began = time.monotonic()
+        if began < self._next_at:
             return
-        self._asked_at = now
         try:
             for key, text in answering.partial_texts().items():
                 request = under_way.get(key)
@@ -167,3 +169,5 @@ class GrowthWatch:
         except Exception:
             self._has_failed = True
             logger.exception("Bot '%s' cannot show its replies as they grow.", self._name)
+        ended = time.monotonic()
+        self._next_at = ended + max(SHOWN_EVERY_SECONDS, (ended - began) / SHARE_OF_TIME)

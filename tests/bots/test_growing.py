@@ -18,7 +18,8 @@ from turnwise.bots.hosting.growth import GrowthDecoder, GrowthEncoder, PartialRe
 from turnwise.bots.hosting.remote import bot_client
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
-from turnwise.live.sockets.newest import NewestSender
+from turnwise.live.sockets import newest
+from turnwise.live.sockets.newest import NewestSender, fair_pause
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HELLO = Context.from_texts(["Hello"])
@@ -164,7 +165,7 @@ def slow_receiver() -> tuple[list[int], asyncio.Event, Callable[[int], Awaitable
 
 async def test_a_slow_receiver_gets_the_newest_value() -> None:
     sent, is_free, send = slow_receiver()
-    sender = NewestSender(send, 0.0)
+    sender = NewestSender(send, lambda: 0.0)
     for value in range(100):
         sender.put(value)
         await asyncio.sleep(0)
@@ -178,7 +179,7 @@ async def test_a_slow_receiver_gets_the_newest_value() -> None:
 
 async def test_nothing_is_sent_after_the_end() -> None:
     sent, is_free, send = slow_receiver()
-    sender = NewestSender(send, 60.0)
+    sender = NewestSender(send, lambda: 60.0)
     sender.put(1)
     await asyncio.sleep(0)
     sender.put(2)
@@ -201,7 +202,7 @@ async def test_an_error_while_sending_does_not_end_the_sending() -> None:
             raise OSError("The line is broken.")
         sent.append(value)
 
-    sender = NewestSender(send, 0.0)
+    sender = NewestSender(send, lambda: 0.0)
     sender.put(1)
     await asyncio.sleep(0)
     sender.put(2)
@@ -210,3 +211,24 @@ async def test_an_error_while_sending_does_not_end_the_sending() -> None:
     await sender.close()
 
     assert sent == [2]
+
+
+async def test_many_senders_leave_each_other_time() -> None:
+    """200 replies that grow at once must not keep the event loop from the messages of those who talk."""
+    is_free = asyncio.Event()
+
+    async def send(_value: int) -> None:
+        await is_free.wait()
+
+    alone = fair_pause()
+    senders = [NewestSender(send) for _ in range(200)]
+    for sender in senders:
+        sender.put(1)
+    await asyncio.sleep(0)
+    together = fair_pause()
+    is_free.set()
+    await asyncio.gather(*(sender.close() for sender in senders))
+
+    assert alone == newest.SHORTEST_PAUSE
+    assert together == 200 / newest.SENT_PER_SECOND
+    assert fair_pause() == alone

@@ -1,5 +1,6 @@
 """A bot whose replies grow by one character at each step, or as badly as a faulty bot's do."""
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 
@@ -24,6 +25,7 @@ class GrowingBot(ContinuousBot):
         self.texts, self.final = texts, final
         self.asked = 0
         self.is_broken = False
+        self.seconds_to_tell = 0.0
 
     @classmethod
     def of(cls, reply: str, step: int = 1) -> "GrowingBot":
@@ -58,6 +60,7 @@ class _Growing(Answering):
 
     def partial_texts(self) -> Mapping[int, str]:
         self._bot.asked += 1
+        time.sleep(self._bot.seconds_to_tell)
         if self._bot.is_broken:
             raise RuntimeError("This bot cannot show what it writes.")
         return {key: self._bot.texts[steps - 1] for key, steps in self._steps.items()}

@@ -1,6 +1,7 @@
 """Replies that grow, from a bot's thread to its caller: whole characters, in time, and nothing for others."""
 
 import asyncio
+import math
 import threading
 import time
 from itertools import pairwise
@@ -74,15 +75,16 @@ def test_lone_surrogates_are_left_out() -> None:
     assert showable("One \ud83d two") == "One  two"
 
 
-async def texts_of(bot: object, every: float = 0.0) -> tuple[list[str], str]:
-    """Texts so far that a caller received, and the final reply."""
+async def texts_of(bot: object, every: float = 0.0, share: float = math.inf) -> tuple[list[str], str]:
+    """Texts so far that a caller received, by default after each step, and the final reply."""
     received: list[str] = []
-    growth.SHOWN_EVERY_SECONDS, before = every, growth.SHOWN_EVERY_SECONDS
+    before = growth.SHOWN_EVERY_SECONDS, growth.SHARE_OF_TIME
+    growth.SHOWN_EVERY_SECONDS, growth.SHARE_OF_TIME = every, share
     try:
         with Resident("growing", lambda: bot, deadline=60) as resident:  # type: ignore[arg-type,return-value]
             response = await resident.respond(HELLO, on_text=received.append)
     finally:
-        growth.SHOWN_EVERY_SECONDS = before
+        growth.SHOWN_EVERY_SECONDS, growth.SHARE_OF_TIME = before
     return received, response.text
 
 
@@ -184,3 +186,13 @@ def test_a_scripted_reply_grows_at_its_speed_and_fails_where_planned() -> None:
     assert done[good].text == EMOJI
     assert "Turn 2" in str(done[bad].error)
     assert all(EMOJI.startswith(text) for text in texts)
+
+
+async def test_texts_so_far_take_a_small_part_of_a_bots_time() -> None:
+    """A bot with many replies under way needs its time for them."""
+    bot, began = GrowingBot(["word"] * 300, "words"), time.monotonic()
+    bot.seconds_to_tell = 0.02
+    _, reply = await texts_of(bot, share=0.1)
+
+    assert reply == "words"
+    assert bot.asked <= 1 + (time.monotonic() - began) / 0.2

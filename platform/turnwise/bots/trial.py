@@ -21,7 +21,7 @@ from evaluation.texts.lengths import MAX_TURN_CHARS
 from turnwise.accounts.limits import TooManyAtOnceError, limit_concurrency
 from turnwise.accounts.models import User
 from turnwise.bots.hosting import client
-from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, GrowthEncoder, PartialReply
+from turnwise.bots.hosting.growth import GrowthEncoder, PartialReply
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.live.database import in_database
 from turnwise.live.frames import FrameStream, Tell, as_json
@@ -113,7 +113,7 @@ async def _growing_reply(bot: Bot, context: Context, to: User, send: Tell) -> cl
         part = encoder.encode(partial_reply)
         await send({"offset": part["offset"], "text": part["text"]})
 
-    sender = NewestSender(send_part, SENT_EVERY_SECONDS)
+    sender = NewestSender(send_part)
     try:
         with limit_concurrency(MOST_AT_ONCE, "trial", to.pk):
             return await client.reply(bot.pk, context, tenant="trial", on_partial=sender.put)

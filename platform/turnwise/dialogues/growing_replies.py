@@ -25,7 +25,7 @@ from chatbots.hosting.response_checks import is_blank
 from chatbots.replies import ReplyOutcome, Response
 from turnwise.bots.hosting import client
 from turnwise.bots.hosting.client import OnLoading, Reply
-from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, PartialReply
+from turnwise.bots.hosting.growth import PartialReply
 from turnwise.dialogues import pictures
 from turnwise.dialogues.seat_context import SeatContext
 from turnwise.live.database import in_database
@@ -33,6 +33,9 @@ from turnwise.live.frames import Frame, Tell
 from turnwise.live.metrics.recording import record_first_text
 from turnwise.live.sockets.newest import NewestSender
 from turnwise.studies.models import ReplyDisplay
+
+# Between two parts of a reply at a fixed pace.
+PACED_EVERY_SECONDS = 0.05
 
 
 class GrowingReply:
@@ -53,7 +56,7 @@ class GrowingReply:
         self._began = time.monotonic()
         self._first_seconds: float | None = None
         self._stopping = asyncio.Event()
-        self._sender = NewestSender(self._show, SENT_EVERY_SECONDS)
+        self._sender = NewestSender(self._show)
 
     async def reply(
         self,
@@ -165,7 +168,7 @@ class GrowingReply:
             if part := cut_to(text, length).rstrip():
                 self._sender.put(part)
             try:
-                async with asyncio.timeout(SENT_EVERY_SECONDS):
+                async with asyncio.timeout(PACED_EVERY_SECONDS):
                     await self._stopping.wait()
             except TimeoutError:
                 continue

@@ -6,9 +6,6 @@ from typing import Any
 
 from chatbots.hosting.growth import grown_from
 
-SENT_EVERY_SECONDS = 0.05
-"""Pause between two parts of one reply, to another process or to a page."""
-
 Item = dict[str, Any]
 
 

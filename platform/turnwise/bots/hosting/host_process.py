@@ -21,7 +21,7 @@ from chatbots.errors import (
 )
 from chatbots.hosting.health import DRIFT_CONTEXTS, State
 from turnwise.bots.hosting import presence, resident_bots, spending
-from turnwise.bots.hosting.growth import SENT_EVERY_SECONDS, GrowthEncoder, Item, PartialReply
+from turnwise.bots.hosting.growth import GrowthEncoder, Item, PartialReply
 from turnwise.bots.hosting.presence import DIRECTORY
 from turnwise.bots.hosting.remote import Outbox, decode_context, encode_response
 from turnwise.bots.hosting.resident_bots import HostedBot
@@ -179,7 +179,7 @@ class Hosting:
         async def send(partial: PartialReply) -> None:
             self._outbox.post(reply_to, {"number": number, **encoder.encode(partial)})
 
-        return NewestSender(send, SENT_EVERY_SECONDS)
+        return NewestSender(send)
 
     async def _answered(self, request: Item, growth: NewestSender[PartialReply] | None) -> Item:
         hosted = resident_bots.hosted_here(request["bot"])
