@@ -15,6 +15,7 @@ from evaluation.conversation.grounding import LIMITS
 from turnwise.acceptance import queries, services
 from turnwise.acceptance.models import Decision
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PAYMENTS, PEOPLE
 from turnwise.crowd.pay.ledger import LARGEST_BONUS
 from turnwise.dialogues.models import Dialogue
 from turnwise.live.cursors import NEXT, Cursor, page, page_of
@@ -26,7 +27,6 @@ from turnwise.studies.sharing.permissions import Permission
 from turnwise.studies.tasks import keys_with_conversations
 
 router = Router(tags=["studies"])
-PEOPLE, PAYMENTS = {"x-scope": "people"}, {"x-scope": "payments"}
 MOST_AT_ONCE = 100  # measures are computed from all texts
 State = Annotated[
     Literal["", "pending", "accepted", "rejected"], Query("", description="Empty: conversations of all.")

@@ -21,6 +21,9 @@ from django.utils.translation import gettext as _
 
 from turnwise.accounts.models import ApiToken, Scope, User
 
+PEOPLE, PAYMENTS, STUDIES = ({"x-scope": str(each)} for each in (Scope.PEOPLE, Scope.PAYMENTS, Scope.STUDIES))
+"""For `openapi_extra` of a call of the API: its token's scope, where method and subject do not say it."""
+
 
 class DistinctCharactersValidator:
     """Validator that refuses passwords of few different characters, such as aaaaaaaaaaaa."""

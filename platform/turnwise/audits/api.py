@@ -11,6 +11,7 @@ from ninja.errors import HttpError
 
 from chatbots.identity.audit import PUBLISHED, WARNING
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import STUDIES
 from turnwise.accounts.limits import too_often
 from turnwise.audits import queries, rater_study, services, tasks, verdicts
 from turnwise.audits.models import Audit
@@ -155,7 +156,7 @@ class RaterStudyOut(Schema):
 @router.post(
     "/bots/{slug:name}/audits/{int:pk}/raters",
     response=answers(RaterStudyOut, 404, 409, status=201, has_body=True),
-    openapi_extra={"x-scope": "studies"},
+    openapi_extra=STUDIES,
 )
 def judge_audit(
     request: AuthenticatedHttpRequest, name: str, pk: int, sent: RaterStudyIn

@@ -12,6 +12,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import STUDIES
 from turnwise.accounts.limits import too_often
 from turnwise.bots.api import Sent
 from turnwise.bots.queries import visible_bots
@@ -191,7 +192,7 @@ class SweepRatersOut(Schema):
 @router.post(
     "/bots/{slug:name}/sweeps/{int:sweep}/raters",
     response=answers(SweepRatersOut, 404, 409, status=201, has_body=True),
-    openapi_extra={"x-scope": "studies"},
+    openapi_extra=STUDIES,
 )
 def judge_sweep(
     request: AuthenticatedHttpRequest, name: str, sweep: PathKey, sent: SweepRatersIn

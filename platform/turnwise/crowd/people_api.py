@@ -8,6 +8,7 @@ from ninja import Field, Path, Router, Schema, Status
 from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.crowd.models import Participation
 from turnwise.crowd.panels import study_panels
 from turnwise.crowd.panels.links import PARAMETER
@@ -18,7 +19,6 @@ from turnwise.studies.models import Study
 from turnwise.studies.rest.lookup import study_at
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 Pseudonym = Annotated[str, StringConstraints(pattern=r"^[A-Z0-9]{1,20}$")]
 
 

@@ -12,6 +12,7 @@ from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.accounts.limits import too_often
 from turnwise.crowd.models import Invitation
 from turnwise.crowd.panels.links import PARAMETER
@@ -28,7 +29,6 @@ from turnwise.studies.rest.lookup import study_at
 from turnwise.studies.sharing.permissions import Permission
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 Share = Annotated[int, Field(ge=0, le=LARGEST_SHARE, description="Items of this expert; 0: all.")]
 
 

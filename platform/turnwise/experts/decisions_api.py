@@ -12,6 +12,7 @@ from ninja.errors import HttpError
 
 from evaluation.questions import AnswersError
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.crowd.redaction import redactor_of
 from turnwise.experts import disputes, services
 from turnwise.experts.api import study_with_experts
@@ -29,7 +30,6 @@ from turnwise.studies.models import Study
 from turnwise.studies.sharing.permissions import Permission
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 Given = dict[str, Any]
 Newest = Annotated[
     int, Field(ge=0, le=32_000, description="`decision` of the item as you read it; 0 without one.")

@@ -10,6 +10,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.accounts.limits import too_often
 from turnwise.exports import bundle_jobs
 from turnwise.exports import tasks as jobs
@@ -21,7 +22,6 @@ from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Study
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 
 
 class BundleOut(Schema):

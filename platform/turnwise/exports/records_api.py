@@ -12,6 +12,7 @@ from ninja import Field, Router, Schema
 
 from evaluation.texts.personal_data import Redactor
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.crowd.models import Participation
 from turnwise.crowd.queries import participations_of
 from turnwise.dialogues.models import Dialogue, Seat, Turn
@@ -28,7 +29,6 @@ from turnwise.studies.rest.lookup import study_at
 from turnwise.studies.tasks import keys_with_conversations, task_of
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 
 
 class ParticipantOut(Schema):

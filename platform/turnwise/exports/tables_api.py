@@ -14,6 +14,7 @@ from ninja.errors import HttpError
 from evaluation.report.bundles.columns import Table
 from evaluation.report.bundles.study_tables import MEASURES
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.accounts.limits import too_often
 from turnwise.exports.access import bundled_studies_of, note_export
 from turnwise.exports.files import FORMATS, with_times_as_text
@@ -22,7 +23,6 @@ from turnwise.live.http_responses import CHUNK_SIZE, answers, attachment, file_a
 from turnwise.studies.models import Study
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 Ending = Annotated[
     Literal["jsonl", "csv", "parquet"], Query("jsonl", alias="format", description="Kind of file.")
 ]

@@ -8,6 +8,7 @@ from ninja import Field, Path, Query, Router, Schema
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE, STUDIES
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.crowd.models import Participation
 from turnwise.crowd.named_participations import Number, Pseudonym
@@ -20,7 +21,6 @@ from turnwise.privacy.study_views import MOST, find_participations
 from turnwise.studies.rest.lookup import study_at
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 Sought = Annotated[
     str,
     Query(..., min_length=1, max_length=120, description="Panel id, submission, pseudonym, or a code."),
@@ -115,7 +115,7 @@ def erase_participant(
 @router.get(
     "/studies/{slug:code}/ethics.pdf",
     response={frozenset({404, 409, 429}): None},
-    openapi_extra={"x-scope": "studies"} | file_answer("application/pdf", about="The document as PDF"),
+    openapi_extra=STUDIES | file_answer("application/pdf", about="The document as PDF"),
 )
 def ethics_file(request: AuthenticatedHttpRequest, code: str) -> HttpResponse:
     """Download the document about the study for an ethics board, as its page has it."""

@@ -11,6 +11,7 @@ from ninja.errors import HttpError
 
 from evaluation.texts.personal_data import Kind
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.accounts.limits import too_often
 from turnwise.crowd import redaction
 from turnwise.crowd.models import Redaction
@@ -23,7 +24,6 @@ from turnwise.privacy.personal_data import review_texts
 from turnwise.studies.rest.lookup import study_at
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 KindName = Literal["email", "link", "account", "phone", "address", "name", "other"]
 After = Annotated[int, Query(0, ge=0, le=2**63 - 1, description="`after` of the answer before; 0 to begin.")]
 

@@ -10,6 +10,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.accounts.limits import too_often
 from turnwise.crowd.redaction import unreviewed
 from turnwise.live.http_responses import answers, refusals_as_conflicts
@@ -23,7 +24,6 @@ from turnwise.studies.rest.lookup import study_at
 from turnwise.studies.sharing.permissions import Permission
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 CHANGED = (
     "What would become public has changed since this preview. Read a new one: POST …/publications/preview."
 )

@@ -10,6 +10,7 @@ from ninja import Field, Router, Schema, Status
 from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.crowd.models import Participation
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.live.cursors import NEXT, Cursor, Limit, PathKey, page, page_of
@@ -27,7 +28,6 @@ from turnwise.studies.sharing.permissions import Permission
 from turnwise.studies.tasks import keys_of
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 Share = Annotated[float, Field(ge=0, le=1)]
 
 

@@ -12,6 +12,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.accounts.uploads_api import MOST_NAMED, UploadIn, reading_a_file
 from turnwise.dialogues.models import TranscriptImport
 from turnwise.dialogues.queries import imports_of
@@ -29,7 +30,6 @@ from turnwise.trash.api import DeletionOut, deletion_out
 
 router = Router(tags=["studies"])
 T = TypeVar("T")
-PEOPLE = {"x-scope": "people"}
 Columns = dict[Literal["conversation", "speaker", "text", "time"], Annotated[str, Field(max_length=500)]]
 Title = Annotated[str, Field(max_length=120)]
 

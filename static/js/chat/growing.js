@@ -34,6 +34,7 @@ export class GrowingReply {
     this.growth = null;
     /** The position of the last reply that grew here. */
     this.last = -1;
+    this.isFollowing = false;
   }
 
   /** Handle a frame about a growing reply; true if no other part of the page needs it. @param {Frame} frame */
@@ -79,7 +80,17 @@ export class GrowingReply {
       this.button.hidden = !this.options.mayStop;
       this.options.onBegun();
     }
-    this.options.onGrown(this.element);
+    this.followOnce();
+  }
+
+  /** Parts may come more often than the screen is drawn, and where the page stands is measured: once for each drawing. */
+  followOnce() {
+    if (this.isFollowing) return;
+    this.isFollowing = true;
+    requestAnimationFrame(() => {
+      this.isFollowing = false;
+      if (this.element.isConnected) this.options.onGrown(this.element);
+    });
   }
 
   stop() {

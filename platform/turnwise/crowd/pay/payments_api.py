@@ -8,6 +8,7 @@ from ninja import Field, Router, Schema
 from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PAYMENTS
 from turnwise.crowd.models import Participation
 from turnwise.crowd.named_participations import People, PersonIn, chosen_participations
 from turnwise.crowd.pay import account_selection, ledger
@@ -18,7 +19,6 @@ from turnwise.studies.rest.lookup import study_at
 from turnwise.studies.sharing.permissions import Permission
 
 router = Router(tags=["studies"])
-PAYMENTS = {"x-scope": "payments"}
 Amount = Annotated[Decimal, Field(ge=0, le=ledger.MOST_IN_ALL, max_digits=11, decimal_places=2)]
 Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 

@@ -10,6 +10,7 @@ from ninja import Field, Router, Schema
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PAYMENTS, PEOPLE
 from turnwise.crowd.models import PanelAct, StudyPanel
 from turnwise.crowd.panels.prolific import (
     NoTokenError,
@@ -26,7 +27,6 @@ from turnwise.studies.sharing.permissions import Permission
 
 router = Router(tags=["studies"])
 T = TypeVar("T")
-PEOPLE, PAYMENTS = {"x-scope": "people"}, {"x-scope": "payments"}
 NO_TOKEN = (
     "This study names no token for Prolific. Set `token` and `their_study` of its panel “prolific” with "
     "PUT …/panels."

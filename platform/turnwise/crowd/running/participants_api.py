@@ -6,6 +6,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Field, Path, Router, Schema
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.crowd.models import Outcome, Participation
 from turnwise.crowd.named_participations import Number, People, PersonIn, Pseudonym, chosen_participations
 from turnwise.crowd.pay.panel_acts import LONGEST_MESSAGE
@@ -20,7 +21,6 @@ from turnwise.studies.queries import studies_of
 from turnwise.studies.tasks import keys_of
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 Text = Annotated[str, Field(max_length=LONGEST_MESSAGE)]
 
 

@@ -6,6 +6,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
+from turnwise.accounts.credentials import PEOPLE
 from turnwise.accounts.limits import too_often
 from turnwise.judging.readers import second_group
 from turnwise.live.http_responses import answers, refusals_as_conflicts
@@ -21,7 +22,6 @@ from turnwise.tasks.judging.second_groups import (
 )
 
 router = Router(tags=["studies"])
-PEOPLE = {"x-scope": "people"}
 
 
 class SecondGroupIn(Schema, extra="forbid"):
