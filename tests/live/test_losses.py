@@ -18,6 +18,7 @@ from turnwise.live.rendering.losses import SYNTAX, compared, is_complete, visibl
 
 # 10,000 where asked for: TURNWISE_RENDERED=10000 python -m pytest tests/live/test_losses.py
 EXAMPLES = int(os.environ.get("TURNWISE_RENDERED", "300"))
+pytestmark = pytest.mark.timeout(300 + EXAMPLES)
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12) | st.sampled_from(
     [
