@@ -42,6 +42,11 @@ def paused_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+def collect_less_often() -> None:
+    """Set thresholds of garbage collection for a command, which spends most of its time on imports."""
+    gc.set_threshold(50_000, 20, 20)
+
+
 def tune_garbage_collection() -> None:
     """Start garbage collection with all loaded objects excluded, and collect less often.
 

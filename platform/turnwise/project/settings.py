@@ -127,7 +127,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "servestatic.middleware.ServeStaticMiddleware",
+    "turnwise.live.static_files.serving.StaticFiles",
     "csp.middleware.CSPMiddleware",
     "turnwise.project.request_log.RequestLog",
     "turnwise.project.rest.middleware.RateLimitHeaders",
