@@ -1,5 +1,6 @@
 """What a process imports at its start: people wait for it, and a test run pays for hundreds of starts."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -8,19 +9,40 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands, load_command_class
 
+from turnwise.live.subprocesses import paused_garbage_collection
+
 ROOT = Path(__file__).parents[2]
 HEAVY = (
     "scipy.special", "scipy.stats", "scipy.sparse", "matplotlib", "fontTools", "pandas", "pyarrow",
     "openpyxl", "torch", "transformers", "turnwise.project.api", "ninja", "jinja2",
 )  # fmt: skip
-WEB_SERVER = "from turnwise.project import web_server; web_server.load([])"
-WORKER = (
-    "from celery.app.utils import find_app; app = find_app('turnwise.project'); "
-    "app.loader.import_default_modules(); app.finalize()"
-)
+LOADED = f"print(*[each for each in {HEAVY} if each in sys.modules], 'turnwise.project.urls' in sys.modules)"
+WEB_SERVER = f"""
+import gc, sys
+gc.disable()
+from turnwise.project import web_server
+web_server.load([])
+print(gc.isenabled())
+{LOADED}
+from django.urls import resolve, reverse
+print(reverse("workspace:home"), "ninja" in sys.modules)
+print(reverse("api-1:openapi-json"), resolve("/api/nothing").view_name, "ninja" in sys.modules)
+"""
+WORKER = f"""
+import gc, sys
+from celery.app.utils import find_app
+from celery.signals import worker_ready
+app = find_app("turnwise.project")
+app.loader.import_default_modules()
+app.finalize()
+print(gc.isenabled(), "turnwise.reports.tasks.refresh_stale_reports" in app.tasks)
+{LOADED}
+worker_ready.send(None)
+print(gc.isenabled())
+"""
 
 
-def output_of(code: str) -> str:
+def lines_of(code: str) -> list[str]:
     """What a new process prints."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
@@ -29,51 +51,39 @@ def output_of(code: str) -> str:
         text=True,
         check=True,
     )
-    return done.stdout.strip()
-
-
-def loaded_by(start: str, modules: tuple[str, ...]) -> str:
-    return output_of(f"{start}; import sys; print(*[each for each in {modules} if each in sys.modules])")
+    return done.stdout.splitlines()
 
 
 def test_the_web_server_starts_without_statistics_drawing_models_or_the_rest_api() -> None:
     """After a crash everybody waits until the web server is back. What a report needs comes with it."""
-    assert loaded_by(WEB_SERVER, (*HEAVY, "turnwise.crowd.urls")) == "turnwise.crowd.urls"
+    assert lines_of(WEB_SERVER) == [
+        "False",  # it looks for no garbage while it loads
+        "True",  # nothing heavy is imported, but all pages are
+        "/home/ False",
+        "/api/openapi.json api-1:elsewhere True",  # a link or a request below it imports the REST API
+    ]
 
 
-def test_a_worker_for_jobs_starts_without_pages() -> None:
-    modules = (*HEAVY, "turnwise.project.urls", "turnwise.reports.tasks")
-
-    assert loaded_by(WORKER, modules) == "turnwise.reports.tasks"
-
-
-def test_the_rest_api_is_imported_for_the_first_link_or_request_below_it() -> None:
-    found = output_of(
-        f"{WEB_SERVER}; import sys; from django.urls import resolve, reverse; "
-        "print('ninja' in sys.modules, reverse('workspace:home'), 'ninja' in sys.modules, "
-        "reverse('api-1:openapi-json'), resolve('/api/nothing').view_name, 'ninja' in sys.modules)"
-    )
-
-    assert found == "False /home/ False /api/openapi.json api-1:elsewhere True"
+def test_a_worker_for_jobs_starts_without_pages_and_collects_garbage_once_it_is_ready() -> None:
+    assert lines_of(WORKER) == ["False True", "False", "True"]
 
 
 def test_processes_that_uwsgi_forks_share_the_rest_api() -> None:
-    assert loaded_by("import turnwise.project.wsgi", ("turnwise.project.api",)) == "turnwise.project.api"
+    loaded = "import sys, turnwise.project.wsgi; print('turnwise.project.api' in sys.modules)"
+
+    assert lines_of(loaded) == ["True"]
 
 
-@pytest.mark.parametrize(
-    "start", ["import turnwise.project.asgi", WEB_SERVER, "from turnwise.project.supervision import keeper"]
-)
-def test_loading_leaves_garbage_collection_as_it_was(start: str) -> None:
-    code = f"import gc; gc.{{}}(); {start}; print(gc.isenabled())"
-
-    assert [output_of(code.format(how)) for how in ("enable", "disable")] == ["True", "False"]
-
-
-def test_a_worker_collects_garbage_once_it_is_ready() -> None:
-    ready = "import gc; from celery.signals import worker_ready; print(gc.isenabled())"
-
-    assert output_of(f"{WORKER}; {ready}; worker_ready.send(None); print(gc.isenabled())") == "False\nTrue"
+@pytest.mark.parametrize("is_running", [True, False])
+def test_loading_leaves_garbage_collection_as_it_was(is_running: bool) -> None:
+    before = gc.isenabled()
+    (gc.enable if is_running else gc.disable)()
+    try:
+        with paused_garbage_collection():
+            assert not gc.isenabled()
+        assert gc.isenabled() == is_running
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_no_command_of_ours_imports_every_page_for_checks_of_the_code() -> None:
