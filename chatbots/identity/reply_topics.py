@@ -20,6 +20,7 @@ class LatePattern:
         return re.compile(self.text)
 
     def search(self, text: str) -> re.Match[str] | None:
+        """Find the first match anywhere in a text, or None."""
         return self._compiled.search(text)
 
 
