@@ -1,17 +1,21 @@
 """Static files from the web server itself, compared with the library's own way of serving them."""
 
+import asyncio
 import gzip
+import threading
 from pathlib import Path
 
 import pytest
-from django.http import StreamingHttpResponse
+from asgiref.sync import iscoroutinefunction
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
+from pytest_django.fixtures import Settings
 from servestatic.middleware import ServeStaticMiddleware
 from servestatic.responders import Redirect, StaticFile
 
-from turnwise.live.static_files import serving
-from turnwise.live.static_files.serving import StaticFiles
+from turnwise.live.locations import RESOURCES
+from turnwise.live.static_files.serving import StaticFiles, served
 
 SCRIPT = b"export const answer = 42;\n" * 100
 HEADERS = [("Content-Type", "text/javascript"), ("Cache-Control", "max-age=60"), ("ETag", '"x"')]
@@ -29,7 +33,8 @@ async def parts_of(response: HttpResponseBase) -> tuple[int, dict[str, str], byt
     if isinstance(response, StreamingHttpResponse):
         content = b"".join([part async for part in response])
     else:
-        content = response.content  # type: ignore[attr-defined]
+        assert isinstance(response, HttpResponse)
+        content = response.content
     return response.status_code, dict(response.items()), content
 
 
@@ -50,26 +55,65 @@ async def test_a_file_is_served_as_the_library_serves_it(
 ) -> None:
     request = RequestFactory().generic(method, "/static/a.js", headers=headers)
 
-    ours = await StaticFiles.aserve(script, request)
+    found = await parts_of(served(script, request))
 
-    assert not ours.streaming
-    found = await parts_of(ours)
     assert (found[0], len(found[2])) == (status, length)
     assert found == await parts_of(await ServeStaticMiddleware.aserve(script, request))
 
 
-async def test_a_redirect_keeps_its_query() -> None:
-    request = RequestFactory().get("/static/old/?page=2")
-
-    answer = await StaticFiles.aserve(Redirect("/static/new/"), request)
+def test_a_redirect_keeps_its_query() -> None:
+    answer = served(Redirect("/static/new/"), RequestFactory().get("/static/old/?page=2"))
 
     assert (answer.status_code, answer["Location"]) == (302, "/static/new/?page=2")
 
 
-async def test_a_large_file_is_streamed(script: StaticFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "MOST_BYTES_AT_ONCE", 100)
+@pytest.fixture
+def folder(tmp_path: Path, settings: Settings) -> Path:
+    """Folder of static files with one script."""
+    (tmp_path / "static").mkdir()
+    (tmp_path / "static" / "a.js").write_bytes(SCRIPT)
+    settings.STATIC_ROOT = tmp_path / "static"
+    return tmp_path
 
-    answer = await StaticFiles.aserve(script, RequestFactory().get("/static/a.js"))
 
-    assert answer.streaming
-    assert (await parts_of(answer))[2] == SCRIPT
+@pytest.mark.parametrize("is_debugging", [False, True])
+def test_other_requests_are_handed_on(folder: Path, settings: Settings, is_debugging: bool) -> None:
+    settings.SERVESTATIC_AUTOREFRESH = is_debugging
+    serving = StaticFiles(lambda request: HttpResponse(f"page {request.path}"))
+
+    answers = [serving(RequestFactory().get(path)) for path in ("/static/a.js", "/static/b.js", "/")]
+
+    contents = [each.content for each in answers if isinstance(each, HttpResponse)]
+    assert contents == [SCRIPT, b"page /static/b.js", b"page /"]
+
+
+async def test_a_server_with_an_event_loop_needs_no_thread_for_it(folder: Path) -> None:
+    async def page(request: HttpRequest) -> HttpResponseBase:
+        return HttpResponse(threading.current_thread().name)
+
+    serving = StaticFiles(page)
+    script, other = (serving(RequestFactory().get(path)) for path in ("/static/a.js", "/"))
+
+    assert iscoroutinefunction(serving)
+    assert not isinstance(script, HttpResponseBase)
+    assert not isinstance(other, HttpResponseBase)
+    assert (await parts_of(await script))[2] == SCRIPT
+    assert (await parts_of(await other))[2] == threading.current_thread().name.encode()
+
+
+def test_no_static_file_of_ours_is_large() -> None:
+    """Each is read at once, while other requests wait."""
+    sizes = {path: path.stat().st_size for path in (RESOURCES / "static").rglob("*") if path.is_file()}
+
+    assert max(sizes.values()) < 2**20
+
+
+def test_a_page_of_a_server_without_an_event_loop_needs_none(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise AssertionError("An event loop was made.")
+
+    monkeypatch.setattr(asyncio.events, "new_event_loop", refuse)
+
+    assert client.get("/healthz").status_code == 200
