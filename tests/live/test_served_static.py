@@ -2,12 +2,10 @@
 
 import asyncio
 import gzip
-import threading
 from pathlib import Path
 
 import pytest
-from asgiref.sync import iscoroutinefunction
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client, RequestFactory
 from pytest_django.fixtures import Settings
@@ -83,22 +81,11 @@ def test_other_requests_are_handed_on(folder: Path, settings: Settings, is_debug
 
     answers = [serving(RequestFactory().get(path)) for path in ("/static/a.js", "/static/b.js", "/")]
 
-    contents = [each.content for each in answers if isinstance(each, HttpResponse)]
-    assert contents == [SCRIPT, b"page /static/b.js", b"page /"]
-
-
-async def test_a_server_with_an_event_loop_needs_no_thread_for_it(folder: Path) -> None:
-    async def page(request: HttpRequest) -> HttpResponseBase:
-        return HttpResponse(threading.current_thread().name)
-
-    serving = StaticFiles(page)
-    script, other = (serving(RequestFactory().get(path)) for path in ("/static/a.js", "/"))
-
-    assert iscoroutinefunction(serving)
-    assert not isinstance(script, HttpResponseBase)
-    assert not isinstance(other, HttpResponseBase)
-    assert (await parts_of(await script))[2] == SCRIPT
-    assert (await parts_of(await other))[2] == threading.current_thread().name.encode()
+    assert [each.content for each in answers if isinstance(each, HttpResponse)] == [
+        SCRIPT,
+        b"page /static/b.js",
+        b"page /",
+    ]
 
 
 def test_no_static_file_of_ours_is_large() -> None:

@@ -4,10 +4,10 @@ import sys
 from turnwise.live.subprocesses import paused_garbage_collection
 
 with paused_garbage_collection():
-    from django.core.asgi import get_asgi_application
+    import django
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
-    pages = get_asgi_application()  # sets Django up: what follows imports models
+    django.setup(set_prefix=False)  # what follows imports models
 
     from channels.routing import ProtocolTypeRouter, URLRouter
 
@@ -15,6 +15,7 @@ with paused_garbage_collection():
         BoundedBodies,
         CountedSockets,
         Moving,
+        PagesInOneThread,
         ReusedThreads,
         SameOrigin,
     )
@@ -22,7 +23,7 @@ with paused_garbage_collection():
 
 application = ProtocolTypeRouter(
     {
-        "http": Moving(BoundedBodies(ReusedThreads(pages))),  # type: ignore[arg-type]  # Django types it more loosely
+        "http": Moving(BoundedBodies(ReusedThreads(PagesInOneThread()))),  # type: ignore[arg-type]  # Django types it more loosely
         "websocket": SameOrigin(CountedSockets(Moving(URLRouter(websocket_urlpatterns)))),
         "lifespan": Lifespan(),
     }

@@ -1,51 +1,38 @@
 """Static files from the web server itself, where no nginx serves them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import cast
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from servestatic.middleware import ServeStaticMiddleware
 from servestatic.responders import Redirect, StaticFile
 
-Answer = HttpResponseBase | Awaitable[HttpResponseBase]
-
 
 class StaticFiles:
-    """Middleware that answers with a static file at once, and hands on requests for pages as they came.
+    """Middleware that answers with a static file at once, and hands on requests for pages.
 
     The library's middleware opens, reads and closes each file on other threads. A chat page needs some forty
-    files, which took more processor time than the page. It also needs an event loop of its own for each page
-    of a server without one, such as uWSGI.
+    files, which took more processor time than the page. It also makes an event loop for each page.
     """
 
-    sync_capable = async_capable = True
+    sync_capable, async_capable = True, False
 
-    def __init__(self, get_response: Callable[[HttpRequest], Answer]) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         """Find all static files."""
         self._get_response = get_response
-        self._found = ServeStaticMiddleware(_no_page)
-        if iscoroutinefunction(get_response):
-            markcoroutinefunction(self)
+        self._library = ServeStaticMiddleware(_no_page)
 
-    def __call__(self, request: HttpRequest) -> Answer:
-        if self._found.autorefresh:
-            static_file = self._found.find_file(request.path_info)
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if self._library.autorefresh:
+            static_file = self._library.find_file(request.path_info)
         else:
-            static_file = self._found.files.get(request.path_info)
-        if static_file is None:
-            return self._get_response(request)
-        response = served(static_file, request)
-        return _awaited(response) if iscoroutinefunction(self) else response
+            static_file = self._library.files.get(request.path_info)
+        return served(static_file, request) if static_file else self._get_response(request)
 
 
 async def _no_page(request: HttpRequest) -> HttpResponseBase:
     raise NotImplementedError
-
-
-async def _awaited(response: HttpResponseBase) -> HttpResponseBase:
-    return response
 
 
 def served(static_file: StaticFile | Redirect, request: HttpRequest) -> HttpResponseBase:
