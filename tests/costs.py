@@ -20,7 +20,7 @@ START = "(start and collection)"
 GROUP.mkdir(exist_ok=True)
 (GROUP / "cgroup.procs").write_text(str(os.getpid()))  # at once: services start before pytest's first hook
 
-_seconds: Counter[str] = Counter()
+_seconds: dict[str, float] = {}
 _tests: Counter[str] = Counter()
 _noted = 0.0
 
@@ -29,7 +29,7 @@ def _note(what: str) -> None:
     """Count what was used since the last call."""
     global _noted
     used = int((GROUP / "cpuacct.usage").read_text()) / 1e9
-    _seconds[what] += used - _noted
+    _seconds[what] = _seconds.get(what, 0.0) + used - _noted
     _noted = used
 
 
@@ -47,7 +47,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 def pytest_sessionfinish() -> None:
     with Path(os.environ.get("TURNWISE_COSTS", "costs.tsv")).open("a") as file:
-        for name, seconds in _seconds.most_common():
+        for name, seconds in sorted(_seconds.items(), key=lambda each: -each[1]):
             file.write(f"{seconds:.1f}\t{_tests[name]}\t{name}\n")
 
 
