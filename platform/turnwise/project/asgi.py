@@ -21,9 +21,11 @@ with paused_garbage_collection():
     )
     from turnwise.project.sockets import Lifespan, websocket_urlpatterns
 
+    pages = PagesInOneThread()
+
 application = ProtocolTypeRouter(
     {
-        "http": Moving(BoundedBodies(ReusedThreads(PagesInOneThread()))),  # type: ignore[arg-type]  # Django types it more loosely
+        "http": Moving(BoundedBodies(ReusedThreads(pages))),  # type: ignore[arg-type]  # Django types it more loosely
         "websocket": SameOrigin(CountedSockets(Moving(URLRouter(websocket_urlpatterns)))),
         "lifespan": Lifespan(),
     }
