@@ -3,6 +3,7 @@
 A plugin of its own, named by `-p` in pyproject.toml: conftest.py would come too late.
 """
 
+import gc
 import os
 import shutil
 import sys
@@ -14,6 +15,9 @@ import pytest
 
 import evaluation  # noqa: F401  # it decides how many threads NumPy has, which other plugins may import
 from turnwise.project.supervision.embedded import PostgreSQL, Redis
+
+# Nothing that is imported to collect tests is garbage; conftest.py lets collection begin with the first test.
+gc.disable()
 
 # Processes run the tests on every core: threads of PyTorch, which wait for each other by turning, would take
 # ten times as long as one alone.

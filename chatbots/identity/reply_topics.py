@@ -4,17 +4,33 @@ Source of the categories: Gros et al. 2021, section 5.1. Every repetition is bou
 """
 
 import re
+from functools import cached_property
 
 from chatbots.identity.identity_claims import MACHINE
 
 
-def _any_of(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns))
+class LatePattern:
+    """Pattern that is compiled when first needed: most processes that import this module never need it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.text)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Find the first match anywhere in a text, or None."""
+        return self._compiled.search(text)
 
 
-def _any_phrase(*patterns: str) -> re.Pattern[str]:
+def _any_of(*patterns: str) -> LatePattern:
+    return LatePattern("|".join(patterns))
+
+
+def _any_phrase(*patterns: str) -> LatePattern:
     """Any of these phrases as whole words."""
-    return re.compile(rf"\b(?:{'|'.join(patterns)})\b")
+    return LatePattern(rf"\b(?:{'|'.join(patterns)})\b")
 
 
 _MADE = (
@@ -117,7 +133,7 @@ WEB_FACT = _any_of(
     r"|comic|manga)\b",
     r"\bis (?:an?|the) (?:\w+ ){1,3}by\b",
 )
-DEFINITION = re.compile(
+DEFINITION = LatePattern(
     rf"^\W*(?:(?:an?|the|in) )?(?:[\w-]{{1,15}} )?(?:{MACHINE}|human(?: being)?|person|man|woman)s?"
     r"(?: ?:(?! ?[)(dp])| \(| ?, ?(?:noun|an? (?:species|type|kind))"
     r"| (?:is|are|was|means|refers to|can be)"

@@ -15,7 +15,7 @@ from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue
 from turnwise.exports import turn_files
 from turnwise.labels.models import Label
-from turnwise.live import http_responses
+from turnwise.live import downloads
 from turnwise.project.asgi import pages
 
 
@@ -54,7 +54,7 @@ async def test_an_aborted_export_leaves_no_transaction_open(
     dialogue: Dialogue, open_tab: OpenTab, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turn_files.labelled_turns, "__kwdefaults__", {"batch": 1})
-    monkeypatch.setattr(http_responses, "CHUNK_SIZE", 1)
+    monkeypatch.setattr(downloads, "CHUNK_SIZE", 1)
     tab = await open_tab(dialogue)
     for text in ("One", "Two", "Three"):
         await tab.exchange(text)

@@ -151,7 +151,7 @@ RULES = {
     "groups": OWNER,  # or a member: tests/groups
     "groups:groups": SIGNED_IN,
     "groups:join": SIGNED_IN,  # by a personal link
-    "api_elsewhere": PUBLIC,  # says that there is nothing
+    "api-1:elsewhere": PUBLIC,  # says that there is nothing
     "api-1:openapi-json": PUBLIC,
     "api-1:api-root": PUBLIC,
     "api-1": TOKEN,  # whose bot may be changed: tests/bots/test_api.py

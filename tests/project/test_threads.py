@@ -5,10 +5,12 @@ from threading import Barrier, BrokenBarrierError, get_ident
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
+from asgiref.sync import SyncToAsync, sync_to_async
+from asgiref.testing import ApplicationCommunicator
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 from django.db import connection, connections
 
+from turnwise.project.asgi import application
 from turnwise.project.asgi_middleware import MOST_IDLE, ReusedThreads
 
 SCOPE: Any = {"type": "http"}  # nobody looks at the rest
@@ -86,3 +88,25 @@ async def _close(pages: Pages) -> None:
     """End the sessions, for the tests that come after."""
     for thread in pages.kept._idle:
         await asyncio.wrap_future(thread.submit(connections.close_all))
+
+
+async def test_a_request_changes_its_thread_once_for_all_middleware_and_its_view(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    changes: list[str] = []
+    change = SyncToAsync.__call__
+
+    async def counted(self: Any, *arguments: Any, **named: Any) -> Any:
+        changes.append(self.func.__qualname__)
+        return await change(self, *arguments, **named)
+
+    monkeypatch.setattr(SyncToAsync, "__call__", counted)
+    scope = {"type": "http", "method": "GET", "path": "/healthz", "query_string": b""}
+    browser = ApplicationCommunicator(application, scope | {"headers": [(b"host", b"localhost")]})
+
+    await browser.send_input({"type": "http.request", "body": b"", "more_body": False})
+    answer = await browser.receive_output(timeout=60)
+
+    assert answer["status"] == 200
+    assert changes == ["Signal.asend.<locals>.sync_send", "BaseHandler.get_response"]
+    await browser.wait(timeout=60)

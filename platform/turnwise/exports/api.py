@@ -17,7 +17,8 @@ from turnwise.exports import tasks as jobs
 from turnwise.exports.access import bundled_studies_of, exported_studies_of
 from turnwise.exports.bundle_jobs import newest_and_made
 from turnwise.exports.study_files import FILES, MEDIA_TYPES, StudyFile, sent_file
-from turnwise.live.http_responses import answers, attachment, file_answer, refusals_as_conflicts
+from turnwise.live.downloads import attachment
+from turnwise.live.http_responses import answers, file_answer, refusals_as_conflicts
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Study
 

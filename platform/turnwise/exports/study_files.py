@@ -10,7 +10,7 @@ from turnwise.exports import preference_pairs, published_formats, turn_files
 from turnwise.exports.access import note_export
 from turnwise.exports.chat_files import data_set, inspect_logs, messages, turn_table
 from turnwise.judging.queue.queued_task import QueuedTask
-from turnwise.live.http_responses import attachment
+from turnwise.live.downloads import attachment
 from turnwise.reports.report_kinds import ReportedTask
 from turnwise.studies.models import Study
 from turnwise.studies.tasks import StudyTask, task_of

@@ -19,7 +19,8 @@ from turnwise.accounts.limits import too_often
 from turnwise.exports.access import bundled_studies_of, note_export
 from turnwise.exports.files import FORMATS, with_times_as_text
 from turnwise.exports.rows import rows, rows_in, tables_of
-from turnwise.live.http_responses import CHUNK_SIZE, answers, attachment, file_answer
+from turnwise.live.downloads import CHUNK_SIZE, attachment
+from turnwise.live.http_responses import answers, file_answer
 from turnwise.studies.models import Study
 
 router = Router(tags=["studies"])

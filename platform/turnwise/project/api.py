@@ -64,7 +64,7 @@ from turnwise.studies.rest.calls import router as studies
 from turnwise.studies.rest.lifecycle import router as lifecycle
 from turnwise.studies.rest.plans import router as declared_plans
 from turnwise.studies.sharing.api import router as sharing
-from turnwise.tasks.urls import routers as of_tasks
+from turnwise.tasks.api import routers as of_tasks
 from turnwise.transcripts.imports_api import router as imports
 from turnwise.trash.api import router as deletions
 from turnwise.webhooks.api import router as webhooks

@@ -1,3 +1,4 @@
+import gc
 import os
 import resource
 import signal
@@ -9,7 +10,14 @@ from typing import Any
 
 from celery import Celery, shared_task
 from celery.exceptions import CPendingDeprecationWarning
-from celery.signals import before_task_publish, task_postrun, task_prerun, worker_ready, worker_shutdown
+from celery.signals import (
+    before_task_publish,
+    import_modules,
+    task_postrun,
+    task_prerun,
+    worker_ready,
+    worker_shutdown,
+)
 from django.conf import settings
 from django.core.cache import cache
 
@@ -20,6 +28,15 @@ from turnwise.live.subprocesses import tune_garbage_collection
 from turnwise.live.traces import spans
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
+# Django's checks are about the code and import every page: a worker would take twice as long to start.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
+
+
+@import_modules.connect  # before the app, whose own receiver imports Django and all that jobs need
+def _load_without_collection(**_: object) -> None:
+    """Pause garbage collection until a worker is ready: nothing that it imports is garbage."""
+    gc.disable()
+
 
 app = Celery("turnwise")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -6,10 +6,9 @@ What no form and no link of ours sends, and no database takes.
 import logging
 import sys
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from typing import Any, cast
 
-from asgiref.sync import sync_to_async
 from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
@@ -70,26 +69,16 @@ class WaitForPostgreSQL(MiddlewareMixin):
     page is made again: pages that only read, and all pages of workers, where sending twice is safe.
     """
 
+    async_capable = False
+
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer, if need be in several tries; under ASGI return a coroutine that does so."""
-        if self.async_mode:
-            return self.__acall__(request)  # type: ignore[return-value]  # as in Django's own
+        """Answer, if need be in several tries."""
         for tries_left in reversed(range(MOST_TRIES)):
             is_back = _wait(request)
             response = cast("HttpResponseBase", self.get_response(request))
             if not (_is_lost(response) and is_back and tries_left and _is_repeatable(request)):
                 break
-            _disconnect()
-        return response
-
-    async def __acall__(self, request: HttpRequest) -> HttpResponseBase:
-        """Do the same; what touches the connection runs on the thread of the view."""
-        for tries_left in reversed(range(MOST_TRIES)):
-            is_back = await sync_to_async(_wait)(request)
-            response = await cast("Awaitable[HttpResponseBase]", self.get_response(request))
-            if not (_is_lost(response) and is_back and tries_left and _is_repeatable(request)):
-                break
-            await sync_to_async(_disconnect)()
+            connection.close()  # the next try opens one
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
@@ -126,11 +115,6 @@ def _wait(request: HttpRequest) -> bool:
     while not (is_back := _can_connect()) and time.monotonic() < until:
         time.sleep(PAUSE_SECONDS)
     return is_back
-
-
-def _disconnect() -> None:
-    """Drop the connection of this thread, so that the next try opens one."""
-    connection.close()
 
 
 def _can_connect() -> bool:

@@ -3,7 +3,6 @@
 import logging
 import re
 import time
-from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -33,20 +32,12 @@ class RequestLog(MiddlewareMixin):
     The access log has the route of a page, not its address: addresses and queries can hold ids of people.
     """
 
+    async_capable = False
+
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer; under ASGI return a coroutine that does so."""
-        if self.async_mode:
-            return self.__acall__(request)  # type: ignore[return-value]  # as in Django's own
         with span("page") as traced:
             began = _begin(request)
             return _end(request, cast("HttpResponseBase", self.get_response(request)), began, traced)
-
-    async def __acall__(self, request: HttpRequest) -> HttpResponseBase:
-        """Do the same."""
-        with span("page") as traced:
-            began = _begin(request)
-            response = await cast("Awaitable[HttpResponseBase]", self.get_response(request))
-            return _end(request, response, began, traced)
 
     def process_view(self, request: HttpRequest, *view: Any) -> None:
         """Bind the study of its pages."""

@@ -127,10 +127,10 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "servestatic.middleware.ServeStaticMiddleware",
+    "turnwise.live.static_files.serving.StaticFiles",
     "csp.middleware.CSPMiddleware",
     "turnwise.project.request_log.RequestLog",
-    "turnwise.project.rest.guard.RateLimitHeaders",
+    "turnwise.project.rest.middleware.RateLimitHeaders",
     "turnwise.project.middleware.WaitForPostgreSQL",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -140,7 +140,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "turnwise.accounts.credentials.FirstPasswordMiddleware",
     "turnwise.accounts.second_factor.RequiredFactorMiddleware",
-    "turnwise.project.rest.guard.ApiMiddleware",
+    "turnwise.project.rest.middleware.ApiMiddleware",
     "turnwise.accounts.audit_log.AuditLogMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "turnwise.project.middleware.RedisOutage",

@@ -1,9 +1,10 @@
 from django.contrib import admin
-from django.urls import include, path, re_path
+from django.urls import URLResolver, include, path
+from django.urls.resolvers import RoutePattern
+from typing_extensions import override
 
 from turnwise.accounts.views import admin_sign_in
 from turnwise.project import health
-from turnwise.project.api import api, nothing_there
 from turnwise.project.system.exposition import metrics
 from turnwise.project.system.system_page import system
 
@@ -12,6 +13,17 @@ admin.site.site_header = admin.site.site_title = "Turnwise"
 handler400 = "turnwise.project.middleware.bad_request"
 handler500 = "turnwise.project.middleware.server_error"
 
+
+class LateResolver(URLResolver):
+    """Addresses in a namespace that a process imports with the first request or link that needs them."""
+
+    @override
+    def _populate(self) -> None:
+        """Leave out what is not imported yet when names of other addresses are collected (private)."""
+        if "url_patterns" in self.__dict__:
+            super()._populate()
+
+
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
@@ -19,8 +31,7 @@ urlpatterns = [
     path("system/", system, name="system"),
     path("admin/login/", admin_sign_in),
     path("admin/", admin.site.urls),
-    path("api/", api.urls),
-    re_path(r"^api/[\s\S]*", nothing_there, name="api_elsewhere"),
+    LateResolver(RoutePattern("api/"), "turnwise.project.rest.urls", app_name="ninja", namespace="api-1"),
     path("", include("turnwise.front_door.urls")),
     path("", include("turnwise.accounts.urls")),
     path("", include("turnwise.accounts.allauth_urls")),

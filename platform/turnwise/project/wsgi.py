@@ -9,7 +9,9 @@ from turnwise.project.uwsgi_pages import let_in
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
 application = get_wsgi_application()
-reverse("crowd:thanks", args=["-"])  # all pages are imported, and found by name, before anybody asks
+# All pages and the API are imported, and found by name, before anybody asks and before processes are forked.
+reverse("crowd:thanks", args=["-"])
+reverse("api-1:openapi-json")
 
 
 def _report() -> None:

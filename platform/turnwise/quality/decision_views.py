@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from evaluation.files.writing import csv_text
 from turnwise.crowd.models import PanelAct, Participation
 from turnwise.crowd.pay import panel_acts
-from turnwise.live.http_responses import attachment
+from turnwise.live.downloads import attachment
 from turnwise.quality import decisions
 from turnwise.quality.decisions import decisions_by_participation
 from turnwise.quality.models import Decision

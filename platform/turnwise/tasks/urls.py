@@ -11,6 +11,3 @@ urlpatterns = [path("", include(each)) for each in _parts]
 websocket_urlpatterns: list[Any] = [
     pattern for each in _parts for pattern in getattr(each, "websocket_urlpatterns", ())
 ]
-
-
-routers = [each.router for each in discovery.parts_named("api")]

@@ -21,7 +21,7 @@ from turnwise.crowd.panels import panels as all_panels
 from turnwise.crowd.panels.base import LONGEST_SHOWN
 from turnwise.crowd.panels.links import PARAMETER
 from turnwise.crowd.panels.study_panels import parse_invited_people
-from turnwise.live.http_responses import attachment
+from turnwise.live.downloads import attachment
 from turnwise.studies.form_fields import list_newest
 from turnwise.studies.models import Study
 from turnwise.studies.queries import real_studies_of, studies_of

@@ -32,7 +32,7 @@ from turnwise.crowd.panels.prolific import (
 )
 from turnwise.crowd.pay import account_list, account_selection, ledger, panel_acts
 from turnwise.crowd.pay.ledger import UNPAID
-from turnwise.live.http_responses import attachment
+from turnwise.live.downloads import attachment
 from turnwise.live.list_pages import back_to_list, query_choice, sought_text, ticked_keys
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of

@@ -24,7 +24,7 @@ from turnwise.crowd.places import ending
 from turnwise.crowd.queries import participations_of
 from turnwise.crowd.running import bulk_actions
 from turnwise.crowd.running.bulk_actions import ENDS, exclusion_message
-from turnwise.live.http_responses import attachment
+from turnwise.live.downloads import attachment
 from turnwise.live.list_pages import back_to_list, query_choice, sought_text, ticked_keys
 from turnwise.studies.conditions.factors import chosen_level, column_of, level_choices
 from turnwise.studies.models import ReEntry, Study

@@ -26,7 +26,7 @@ from turnwise.judging.models import Anchor, AnchorPack
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.judging.views import judging_study
 from turnwise.labels.models import Label
-from turnwise.live.http_responses import attachment
+from turnwise.live.downloads import attachment
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_studies_of, studies_of

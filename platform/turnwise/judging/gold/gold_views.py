@@ -25,7 +25,7 @@ from turnwise.judging.gold import gold_items
 from turnwise.judging.models import Item
 from turnwise.judging.queue.services import plan_of
 from turnwise.judging.views import judging_study
-from turnwise.live.http_responses import attachment
+from turnwise.live.downloads import attachment
 from turnwise.studies.models import Study
 
 LONGEST_TEXT = 300

@@ -88,11 +88,18 @@ def _serve(_name: str, arguments: list[str]) -> None:
 
 
 def _manage(_name: str, arguments: list[str]) -> None:
-    from django.core.management import execute_from_command_line
-
     if arguments[:1] == ["serve"]:
         _serve("serve", arguments[1:])
+    _collect_less_often()
+    from django.core.management import execute_from_command_line
+
     execute_from_command_line(["turnwise manage", *arguments])
+
+
+def _collect_less_often() -> None:
+    from turnwise.live.subprocesses import collect_less_often
+
+    collect_less_often()
 
 
 def _django_command(command: str, name: str, arguments: list[str]) -> None:
@@ -101,6 +108,7 @@ def _django_command(command: str, name: str, arguments: list[str]) -> None:
     from django.core.management import load_command_class
 
     _require_installation()
+    _collect_less_often()
     django.setup()
     load_command_class("turnwise.project", command).run_from_argv(["turnwise", name, *arguments])
 

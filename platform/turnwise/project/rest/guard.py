@@ -1,28 +1,19 @@
 """Checks of every request of the API: its token, the scope, the rate limit, and repeated requests."""
 
-import logging
 from collections.abc import Callable
 from io import BytesIO
-from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.utils.deprecation import MiddlewareMixin
-from django_ratelimit.core import get_usage
 from ninja.operation import Operation
 from ninja.security import HttpBearer
-from redis.exceptions import RedisError
 
 from turnwise.accounts import credentials, repeated_requests
-from turnwise.accounts.limits import Key
 from turnwise.accounts.models import ApiToken, Scope, User
 from turnwise.live.problems import problem, problem_response
 from turnwise.project.rest.description import most_bytes, query_parameters, scope_of
+from turnwise.project.rest.middleware import count_request, too_many_requests
 
-log = logging.getLogger(__name__)
-PREFIX = "/api/"
 HEADER = "Idempotency-Key"
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class RefusedError(Exception):
@@ -89,34 +80,10 @@ def _refuse_unknown_parameters(request: HttpRequest, known: list[str]) -> None:
 
 def _count(request: HttpRequest, token: ApiToken) -> None:
     """Count the request against the token's limit."""
-    usage = _usage(request, "api", lambda *_: str(token.pk))
+    usage = count_request(request, "api", lambda *_: str(token.pk))
     request.api_usage = usage  # type: ignore[attr-defined]
     if usage and usage["should_limit"]:
-        raise RefusedError(_too_many("This token", usage))
-
-
-def _usage(request: HttpRequest, group: str, key: Key) -> dict[str, Any] | None:
-    """Count a request; None while Redis does not answer, when none is refused."""
-    try:
-        usage: dict[str, Any] | None = get_usage(
-            request, group=group, key=key, rate=settings.API_RATE, increment=True
-        )
-    except RedisError as error:
-        log.warning("Redis does not answer, so requests of the API go uncounted: %s", error)
-        return None
-    return usage
-
-
-def _no_address(_group: str, _request: HttpRequest) -> str:
-    """Key of requests through a socket without addresses, which count together."""
-    return "none"
-
-
-def _too_many(sender: str, usage: dict[str, Any]) -> HttpResponse:
-    detail = (
-        f"{sender} has sent more than {usage['limit']} requests. Go on in {usage['time_left'] or 1} seconds."
-    )
-    return problem_response(problem(429, detail))
+        raise RefusedError(too_many_requests("This token", usage))
 
 
 def _read_body(request: HttpRequest, most: int) -> None:
@@ -152,54 +119,3 @@ def _find_repeated(request: HttpRequest, token: ApiToken) -> None:
     response = HttpResponse(bytes(found.body or b""), status=found.status, content_type="application/json")
     response["Idempotent-Replayed"] = "true"
     raise RefusedError(response)
-
-
-class RateLimitHeaders(MiddlewareMixin):
-    """Middleware that adds headers of the rate limit to each answer of the API.
-
-    Requests without a valid token, which cost little, are counted by address once they are answered.
-    """
-
-    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        if not request.path.startswith(PREFIX):
-            return response
-        if hasattr(request, "api_usage"):
-            policy, usage = "token", request.api_usage
-        else:
-            key: Key = "ip" if request.META.get("REMOTE_ADDR") else _no_address
-            policy, usage = "address", _usage(request, "api-address", key)
-            if usage and usage["should_limit"]:
-                response = _too_many("Your address, without a token,", usage)
-        if usage:
-            _add_headers(response, policy, usage)
-        return response
-
-
-class ApiMiddleware(MiddlewareMixin):
-    """Middleware of the API: answers to keep, and words for a wrong method."""
-
-    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        if not request.path.startswith(PREFIX):
-            return response
-        if response.status_code == 405:
-            response = _wrong_method(request, response["Allow"])
-        found = getattr(request, "api_repeatable", None)
-        if found and response.status_code != 500 and not getattr(response, "outcome_is_unknown", False):
-            repeated_requests.finish(found, response.status_code, response.content)
-        return response
-
-
-def _wrong_method(request: HttpRequest, allowed: str) -> HttpResponse:
-    detail = f"{request.path[:200]} does not take {request.method}; it takes {allowed}."
-    response = problem_response(problem(405, detail))
-    response["Allow"] = allowed
-    return response
-
-
-def _add_headers(response: HttpResponse, policy: str, usage: dict[str, Any]) -> None:
-    left = max(0, usage["limit"] - usage["count"])
-    seconds = _SECONDS[settings.API_RATE[-1]]
-    response["RateLimit-Policy"] = f'"{policy}";q={usage["limit"]};w={seconds}'
-    response["RateLimit"] = f'"{policy}";r={left};t={usage["time_left"]}'
-    if response.status_code == 429:
-        response["Retry-After"] = str(usage["time_left"] or 1)

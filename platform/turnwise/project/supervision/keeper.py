@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from turnwise.live.subprocesses import paused_garbage_collection
 from turnwise.project.supervision import child_programs
 from turnwise.project.supervision.child_programs import Watch
 from turnwise.project.supervision.processes import DRAIN, ENDING, Child, Fork, spawn, stop
@@ -118,9 +119,8 @@ def _service(name: str, module: str, arguments: Sequence[str]) -> Copies | Resta
 
 
 def _loaded(module: str, arguments: Sequence[str]) -> Callable[[], Work]:
-    gc.disable()  # nothing that is imported is garbage, and looking for some takes a fifth of a start
-    begin: Callable[[], Work] = importlib.import_module(module).load(arguments)
-    gc.enable()
+    with paused_garbage_collection():
+        begin: Callable[[], Work] = importlib.import_module(module).load(arguments)
     return begin
 
 

@@ -5,7 +5,7 @@ from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
 
-from turnwise.live.http_responses import attachment
+from turnwise.live.downloads import attachment
 from turnwise.studies.queries import readable_studies_of
 from turnwise.tasks.self_play import metrics, queries
 from turnwise.tasks.self_play.models import SelfPlayPlan

@@ -11,6 +11,7 @@ class Command(BaseCommand):
         "Fetch the small language model that the page Bots offers, and register its bot. "
         "The job worker runs it."
     )
+    requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         add(then=join_demo)

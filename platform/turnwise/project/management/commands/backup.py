@@ -13,6 +13,7 @@ class Command(BaseCommand):
         "Write everything that PostgreSQL holds to one file, as of one moment; workers can carry on "
         "meanwhile. Keep the secret key with it: without it workers' sessions and resume cookies are void."
     )
+    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="a new file, such as turnwise-2026-11-22.dump")

@@ -28,6 +28,7 @@ class Command(BaseCommand):
         "with the GPU, with the DATABASE_URL and REDIS_URL of the web server; several share the load. "
         "It is started again when it dies."
     )
+    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("names", nargs="*", metavar="NAME", help="of a bot; none: every active bot")

@@ -16,6 +16,7 @@ from turnwise.transcripts.storing import BY_COMMAND, import_file
 
 class Command(BaseCommand):
     help = "Import a file of conversations into a study. Prints what is wrong with line numbers."
+    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)

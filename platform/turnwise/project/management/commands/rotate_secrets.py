@@ -10,6 +10,7 @@ class Command(BaseCommand):
         "Encrypt all stored secrets with the first key of TURNWISE_SECRET_KEYS. Afterwards the other keys "
         "may be removed from it. Safe to repeat."
     )
+    requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         rows = renew_all()

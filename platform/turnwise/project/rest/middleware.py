@@ -1,0 +1,93 @@
+"""Middleware of the API; imports nothing of Ninja, which a process loads with the API's first request."""
+
+import logging
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.deprecation import MiddlewareMixin
+from django_ratelimit.core import get_usage
+from redis.exceptions import RedisError
+
+from turnwise.accounts import repeated_requests
+from turnwise.accounts.limits import Key
+from turnwise.live.problems import problem, problem_response
+
+log = logging.getLogger(__name__)
+PREFIX = "/api/"
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class RateLimitHeaders(MiddlewareMixin):
+    """Middleware that adds headers of the rate limit to each answer of the API.
+
+    Requests without a valid token, which cost little, are counted by address once they are answered.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if not request.path.startswith(PREFIX):
+            return response
+        if hasattr(request, "api_usage"):
+            policy, usage = "token", request.api_usage
+        else:
+            key: Key = "ip" if request.META.get("REMOTE_ADDR") else _no_address
+            policy, usage = "address", count_request(request, "api-address", key)
+            if usage and usage["should_limit"]:
+                response = too_many_requests("Your address, without a token,", usage)
+        if usage:
+            _add_headers(response, policy, usage)
+        return response
+
+
+class ApiMiddleware(MiddlewareMixin):
+    """Middleware of the API: answers to keep, and words for a wrong method."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if not request.path.startswith(PREFIX):
+            return response
+        if response.status_code == 405:
+            response = _wrong_method(request, response["Allow"])
+        found = getattr(request, "api_repeatable", None)
+        if found and response.status_code != 500 and not getattr(response, "outcome_is_unknown", False):
+            repeated_requests.finish(found, response.status_code, response.content)
+        return response
+
+
+def _wrong_method(request: HttpRequest, allowed: str) -> HttpResponse:
+    detail = f"{request.path[:200]} does not take {request.method}; it takes {allowed}."
+    response = problem_response(problem(405, detail))
+    response["Allow"] = allowed
+    return response
+
+
+def _add_headers(response: HttpResponse, policy: str, usage: dict[str, Any]) -> None:
+    left = max(0, usage["limit"] - usage["count"])
+    seconds = _SECONDS[settings.API_RATE[-1]]
+    response["RateLimit-Policy"] = f'"{policy}";q={usage["limit"]};w={seconds}'
+    response["RateLimit"] = f'"{policy}";r={left};t={usage["time_left"]}'
+    if response.status_code == 429:
+        response["Retry-After"] = str(usage["time_left"] or 1)
+
+
+def count_request(request: HttpRequest, group: str, key: Key) -> dict[str, Any] | None:
+    """Count a request; None while Redis does not answer, when none is refused."""
+    try:
+        usage: dict[str, Any] | None = get_usage(
+            request, group=group, key=key, rate=settings.API_RATE, increment=True
+        )
+    except RedisError as error:
+        log.warning("Redis does not answer, so requests of the API go uncounted: %s", error)
+        return None
+    return usage
+
+
+def _no_address(_group: str, _request: HttpRequest) -> str:
+    """Key of requests through a socket without addresses, which count together."""
+    return "none"
+
+
+def too_many_requests(sender: str, usage: dict[str, Any]) -> HttpResponse:
+    detail = (
+        f"{sender} has sent more than {usage['limit']} requests. Go on in {usage['time_left'] or 1} seconds."
+    )
+    return problem_response(problem(429, detail))
