@@ -30,7 +30,7 @@ MOST_SHOWN = 12
 MOST_RESULTS = 4
 DRAFTS_SHOWN = 5
 COSTS_KEPT_SECONDS = 15
-MOST_SUMMED = 50  # Admins see all studies of an installation, whose payments take long to add up.
+MOST_SUMMED = 25  # Admins see all studies of an installation, whose payments take long to add up.
 TAKING = (Study.State.OPEN, Study.State.PAUSED)
 
 
