@@ -40,7 +40,7 @@ def linted(names: set[str]) -> MigrationLinter:
     return linter
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)  # an index made concurrently has no SQL within a transaction
 def test_migrations_since_the_release_suit_running_servers_and_large_tables(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

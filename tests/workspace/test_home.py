@@ -25,6 +25,7 @@ from turnwise.judging.models import JudgingPlan
 from turnwise.reports.models import Report
 from turnwise.studies.models import Study
 from turnwise.studies.services import archive, save_study, set_state
+from turnwise.workspace import home
 from turnwise.workspace.home import costs
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -180,7 +181,7 @@ def test_it_tells_what_studies_cost_by_their_ledgers(
     set_state(closed.pk, Study.State.CLOSED)
     client = sign_in(rex)
 
-    each, in_all = costs(rex)
+    each, in_all, *_ = costs(rex)
 
     told = {cost.title: (cost.spend.paid, cost.spend.owed, cost.spend.full) for cost in each}
     assert {title: [*map(float, amounts)] for title, amounts in told.items()} == {
@@ -199,6 +200,32 @@ def test_it_tells_what_studies_cost_by_their_ledgers(
     assert "All studies in EUR" in page
     assert f"/studies/{talk.pk}/payments/" in page
     assert queries(client, "/home/") <= 15
+
+
+def test_of_many_studies_the_running_and_the_newest_are_added_up_until_somebody_wants_all(
+    make_study: MakeStudy, rex: User, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(home, "MOST_SUMMED", 2)
+    first, second, third = (
+        make_study({bot: 1}, title=bot, pay_amount=f"{pay}.00", pay_currency="EUR")
+        for pay, bot in ((1, "ann"), (10, "bob"), (100, "cat"))
+    )
+    for study in (first, second, third):
+        complete(assign(enter(study).pk).pk, Outcome.COMPLETE, now=timezone.now())
+    for study in (second, third):
+        set_state(study.pk, Study.State.CLOSED)
+    client = sign_in(rex)
+
+    few, every = client.get("/home/").text, client.get("/home/?costs=all").text
+
+    (total,) = costs(rex).totals
+    assert (total.owed, costs(rex).has_more) == (Decimal(101), True)  # the one that runs, then the newest
+    (total,) = costs(rex, sums_all=True).totals
+    assert (total.owed, costs(rex, sums_all=True).has_more) == (Decimal(111), False)
+    assert "These 2 studies, in EUR" in few
+    assert 'href="?costs=all#cost">Add up all studies</a>' in few
+    assert "All studies in EUR" in every
+    assert "Add up all studies" not in every
 
 
 def test_a_lead_in_a_study_that_fills_is_certain_at_a_single_look_wherever_it_is_told(

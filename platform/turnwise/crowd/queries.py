@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -36,8 +36,11 @@ class BotProgress:
 def conversation_counts(studies: QuerySet[Study]) -> Rows:
     """Rows of (study key, finished conversations, sum of the targets of its bots)."""
     complete = current_phase_assignments(studies).filter(outcome=Outcome.COMPLETE, study_bot__isnull=False)
-    bots = StudyBot.objects.filter(study__in=studies).values_list("study").order_by()
-    return bots.annotate(finished=count_expression(complete), wanted=Sum("target"))
+    # Grouped rows of the bots would count the conversations once for each bot.
+    targets = StudyBot.objects.filter(study=OuterRef("pk")).order_by().values("study")
+    wanted = Coalesce(Subquery(targets.annotate(n=Sum("target")).values("n")), 0)
+    each = studies.order_by().annotate(study=F("pk"))
+    return each.values_list("study", count_expression(complete), wanted)
 
 
 def progress(study: Study, *, now: datetime | None = None) -> list[BotProgress]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Case, Count, F, Func, IntegerField, Q, QuerySet, Sum, When
+from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, Sum, When
 from django.db.models.functions import Now
 
 from evaluation.protocols.facts import HUMAN
@@ -194,14 +194,16 @@ def queued_items_of(study_parameter: str = "%s") -> str:
 def judgment_counts(studies: QuerySet[Study]) -> Rows:
     """For each judging study its key, the judgments given, and the judgments wanted.
 
-    Judgments of a pilot are not counted once the study went on after it.
+    Judgments of a pilot are not counted once the study went on after it. Judged and open slots are counted
+    apart: each through its own partial index, however many slots other studies have
+    (docs/decisions/slots-and-leases.md).
     """
-    counted = Slot.objects.filter(study__in=studies, is_gold=False).exclude(
-        batch__in=finished_pilot_batches(studies)
-    )
-    counted = counted.exclude(pk__in=abandoned_slots().exclude(leased_until__gte=Now()))
-    counts = counted.values_list("study").order_by()
-    return counts.annotate(judged=Count("label"), wanted=Count("pk"))
+    counted = Slot.objects.filter(is_gold=False).exclude(batch__in=finished_pilot_batches(studies))
+    removed = Item.objects.filter(study__in=studies, removed_at__isnull=False)
+    is_still_wanted = ~Q(item__in=removed) | Q(deck__isnull=False) | Q(leased_until__gte=Now())
+    judged = count_expression(counted.filter(label__isnull=False))
+    unjudged = count_expression(counted.filter(is_still_wanted, label=None))
+    return JudgingPlan.objects.filter(study__in=studies).values_list("study", judged, judged + unjudged)
 
 
 def abandoned_slots() -> QuerySet[Slot]:

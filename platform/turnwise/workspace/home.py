@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Case, Count, F, OuterRef, QuerySet, Subquery, Value, When
 from django.utils import timezone
 
 from turnwise.accounts.models import User
@@ -30,11 +30,20 @@ MOST_SHOWN = 12
 MOST_RESULTS = 4
 DRAFTS_SHOWN = 5
 COSTS_KEPT_SECONDS = 15
+MOST_SUMMED = 25  # Admins see all studies of an installation, whose payments take long to add up.
 TAKING = (Study.State.OPEN, Study.State.PAUSED)
 
 
-def home_context(user: User | AnonymousUser, *, now: datetime | None = None) -> dict[str, Any]:
-    """Context of the home page; the number of queries does not grow with the number of studies."""
+def home_context(
+    user: User | AnonymousUser, *, sums_all: bool = False, now: datetime | None = None
+) -> dict[str, Any]:
+    """Context of the home page; the number of queries does not grow with the number of studies.
+
+    Args:
+        user: the researcher.
+        sums_all: add up the costs of all studies, not only of the first `MOST_SUMMED`.
+        now: time of the request.
+    """
     taking, drafts = _current(user)
     found = results(user)
     counts = counts_of({*taking, *(each.study for each in found if each.study.state in TAKING)})
@@ -47,7 +56,7 @@ def home_context(user: User | AnonymousUser, *, now: datetime | None = None) -> 
         "drafts": drafts,
         "running": at_it,
         "needs": alerts_for(user, at_it),
-        "costs": costs(user, counts),
+        "costs": costs(user, counts, sums_all=sums_all),
         "results": found,
         "groups": joined_groups_of(user),
         "offers": offers_to(user),
@@ -112,31 +121,45 @@ class Costs(NamedTuple):
 
     Attributes:
         each: costs of studies that run or owe pay; the first ones.
-        totals: totals of all studies that are not archived.
+        totals: totals of the studies that were added up; none of them is archived.
+        summed: number of these studies.
+        has_more: True if there are further studies, which were not added up.
     """
 
     each: list[Cost]
     totals: list[Spend]
+    summed: int
+    has_more: bool
 
 
-def costs(user: User | AnonymousUser, counts: Mapping[int, tuple[int, int]] | None = None) -> Costs:
+def costs(
+    user: User | AnonymousUser,
+    counts: Mapping[int, tuple[int, int]] | None = None,
+    *,
+    sums_all: bool = False,
+) -> Costs:
     """Costs of this person's studies; cached for some seconds, and renewed by every payment.
 
     Args:
         user: the researcher.
         counts: known progress of some studies, from `counts_of`.
+        sums_all: add up all studies, not only the first `MOST_SUMMED`: those that run, then the newest.
     """
     newest = PayEntry.objects.order_by("-pk").values_list("pk", flat=True).first()
-    key = cache_key("costs", user.pk, newest)
-    found: Costs = cached(key, lambda: _costs(user, counts or {}), seconds=COSTS_KEPT_SECONDS)
+    key = cache_key("costs", user.pk, newest, sums_all)
+    most = None if sums_all else MOST_SUMMED
+    found: Costs = cached(key, lambda: _costs(user, counts or {}, most), seconds=COSTS_KEPT_SECONDS)
     return found
 
 
 _READ = "pk", "title", "code", "task", "state", "pay_amount", "pay_currency", "pilot_over_at"
+_RUNNING_FIRST = Case(When(state__in=TAKING, then=0), default=1)
 
 
-def _costs(user: User | AnonymousUser, known: Mapping[int, tuple[int, int]]) -> Costs:
-    begun = list(_active_studies(user, Permission.PAY).exclude(state=Study.State.DRAFT).only(*_READ))
+def _costs(user: User | AnonymousUser, known: Mapping[int, tuple[int, int]], most: int | None) -> Costs:
+    ordered = _active_studies(user, Permission.PAY).order_by(_RUNNING_FIRST, "-created_at")
+    every = list(ordered.exclude(state=Study.State.DRAFT).only(*_READ)[: most and most + 1])
+    begun = every[:most]
     counts = {**known, **counts_of([each for each in begun if each.state in TAKING and each.pk not in known])}
     found = spend_of(begun, counts)
     telling = [
@@ -145,7 +168,8 @@ def _costs(user: User | AnonymousUser, known: Mapping[int, tuple[int, int]]) -> 
         if (spend := found[study.pk]).owed or (study.pk in counts and spend.is_any)
     ]
     first = sorted(telling, key=lambda cost: (cost.study not in counts, -cost.spend.owed))
-    return Costs(first[:MOST_SHOWN], totals_by_currency([each for each in found.values() if each.is_any]))
+    totals = totals_by_currency([each for each in found.values() if each.is_any])
+    return Costs(first[:MOST_SHOWN], totals, len(begun), len(every) > len(begun))
 
 
 def results(user: User | AnonymousUser) -> Sequence[Report]:

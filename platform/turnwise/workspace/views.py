@@ -36,7 +36,8 @@ PER_PAGE = 50
 @require_GET
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    return render(request, "workspace/home.html", first_page.home_context(request.user))
+    context = first_page.home_context(request.user, sums_all=request.GET.get("costs") == "all")
+    return render(request, "workspace/home.html", context)
 
 
 @require_GET

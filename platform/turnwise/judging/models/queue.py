@@ -358,6 +358,10 @@ class Slot(models.Model):
             # Finds the few slots of a batch without reading all open ones.
             models.Index(fields=("batch",), condition=Q(label=None, batch__isnull=False), name="slot_held"),
             models.Index(fields=("label",), condition=Q(is_gold=True), name="slot_of_gold"),
+            # Counts the judgments of a study. Statements that look for open slots cannot use it.
+            models.Index(
+                fields=("study", "batch"), condition=Q(label__isnull=False, is_gold=False), name="slot_judged"
+            ),
         )
         constraints = (
             models.UniqueConstraint(fields=("item", "number"), name="slot_once_per_number"),
