@@ -1,9 +1,9 @@
 """Coverage of the linking of two studies by anchors: `PYTHONPATH=. python benchmarks/linking.py`.
 
-The old study's raters each judge half of its items; the new study's raters judge the anchors and items of one
-system. Raters are lenient or strict (standard deviation .5), anchors shift by amounts of their own (.3), and
-answers vary (.8). The new study is .4 stricter throughout. What is covered is that shift, and the linked
-score of a system whose value on the old scale is known.
+The old study's raters each judge half of its items, or all; the new study's raters judge as large a share of
+the anchors and of the items of one system. Raters are lenient or strict (standard deviation .5), anchors
+shift by amounts of their own (.3), and answers vary (.8). The new study is .4 stricter throughout. What is
+covered is that shift, and the linked score of a system whose value on the old scale is known.
 """
 
 import argparse
@@ -11,11 +11,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from evaluation.statistics.bootstrap import LEVEL
-from evaluation.statistics.inference import Estimate, mean, samples
-from evaluation.statistics.interval import Interval
+from evaluation.statistics.inference import Sample
 from evaluation.statistics.labels import FloatArray, IntArray
-from evaluation.statistics.linking import known_values, linked, shift
+from evaluation.statistics.linking import known_values, linked_together, shift
 
 SHIFT, OF_RATERS, OF_ANCHORS, OF_ANSWERS = -0.4, 0.5, 0.3, 0.8
 SYSTEM = 1.0
@@ -23,12 +21,22 @@ Answers: TypeAlias = tuple[FloatArray, IntArray, IntArray]
 
 
 class Design(NamedTuple):
-    """Sizes of both studies, and the standard deviation of the anchors' own shifts."""
+    """Sizes of both studies.
+
+    Attributes:
+        anchors: number of anchors.
+        old_raters, new_raters: numbers of raters of both studies.
+        of_anchors: standard deviation of the anchors' own shifts.
+        share: share of the items that each rater judges.
+        items: number of items of the system in the new study.
+    """
 
     anchors: int
     old_raters: int
     new_raters: int
     of_anchors: float = OF_ANCHORS
+    share: float = 0.5
+    items: int = 40
 
 
 def answers(random: np.random.Generator, level: FloatArray, raters: int, share: float) -> Answers:
@@ -41,25 +49,24 @@ def answers(random: np.random.Generator, level: FloatArray, raters: int, share: 
 def one_study(random: np.random.Generator, design: Design) -> tuple[bool, bool]:
     """Coverage of the intervals of the shift and of the linked score."""
     level = random.normal(0, 1, design.anchors)
-    known = known_values(*answers(random, level, design.old_raters, 0.5))
+    known = known_values(*answers(random, level, design.old_raters, design.share))
     moved = level[known.items] + SHIFT + random.normal(0, design.of_anchors, len(known.items))
-    system = SYSTEM + SHIFT + random.normal(0, 1, 40)
-    given, item, rater = answers(random, np.concatenate([moved, system]), design.new_raters, 0.5)
+    system = SYSTEM + SHIFT + random.normal(0, 1, design.items)
+    given, item, rater = answers(random, np.concatenate([moved, system]), design.new_raters, design.share)
     is_anchor = item < len(moved)
+    # As in a report, which knows no more of the old raters.
+    freedom = int(known.raters.max()) - 1
+    drift, anchor = (given - known.values[np.minimum(item, len(moved) - 1)])[is_anchor], item[is_anchor]
     by = shift(
-        given[is_anchor],
-        known.values[item[is_anchor]],
-        item[is_anchor],
-        rater[is_anchor],
-        common_variance=known.common_variance,
-    )
-    own = ~is_anchor
-    sample = samples(np.zeros(own.sum(), dtype=int), given[own], item[own], rater[own])[0]
-    estimate = mean(sample, low=-100, high=100, level=LEVEL)
-    assert isinstance(estimate, Estimate)
-    assert isinstance(estimate.interval, Interval)
-    error = (estimate.interval.high - estimate.interval.low) / 2 / 1.96
-    score = linked(estimate.value, error, by)
+        drift, np.zeros(len(drift)), anchor, rater[is_anchor],
+        common_variance=known.common_variance, common_freedom=freedom,
+    )  # fmt: skip
+    score = linked_together(
+        Sample(given[~is_anchor], item[~is_anchor], rater[~is_anchor]),
+        Sample(drift, anchor, rater[is_anchor], 1 / np.bincount(anchor)[anchor]),
+        scale=(-100, 100), common_variance=known.common_variance, common_freedom=freedom,
+    )  # fmt: skip
+    assert score
     return by.low <= SHIFT <= by.high, score.low <= SYSTEM <= score.high
 
 
@@ -79,6 +86,13 @@ DESIGNS = (
     Design(40, 30, 60),
     Design(20, 30, 30, of_anchors=0.0),
     Design(10, 10, 5),
+    Design(20, 3, 3, share=1.0),
+    Design(20, 5, 5, share=1.0),
+    Design(20, 10, 10, share=1.0),
+    Design(20, 3, 30, share=1.0),
+    Design(20, 5, 30, share=1.0),
+    Design(20, 30, 3, share=1.0),
+    Design(20, 3, 30, share=1.0, items=400),
 )
 
 
@@ -87,8 +101,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=1000)
     studies = parser.parse_args().studies
-    print("| anchors | old raters | new raters | anchors' own shifts | shift | linked score |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| anchors | old raters | new raters | anchors' own shifts | share | items | shift | linked score |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     for number, design in enumerate(DESIGNS):
         of_shift, of_score = coverage(design, studies, seed=number)
         print("|", " | ".join(map(str, design)), f"| {100 * of_shift:.1f} % | {100 * of_score:.1f} % |")

@@ -5,7 +5,7 @@ To add a set, write a file in `sets` with a `QuestionSet`; here name it, with it
 declaration.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 
 from evaluation.questions.declarations import QuestionSet, in_every_language
@@ -154,23 +154,27 @@ QUESTION_SETS: Mapping[str, QuestionSet] = {
 """The sets that come with Turnwise."""
 
 
-def question_set(key: str, declared: Callable[[str], QuestionSet | None] | None = None) -> QuestionSet:
+def question_set(
+    key: str, declared: Callable[[str], QuestionSet | None] | None = None, own: Iterable[str] = ()
+) -> QuestionSet:
     """Find the question set with this key, among those of Turnwise and those that researchers declared.
 
     Args:
         key: of the set.
         declared: function that finds a researcher's set by its key, or returns None.
+        own: further keys that the refusal lists and suggests: those of researchers' sets.
 
     Raises:
-        UnknownQuestionSetError: no such set; the message suggests the nearest key and lists all
+        UnknownQuestionSetError: no such set; the message suggests the nearest key and lists `own` and all
             that come with Turnwise.
     """
     questions = QUESTION_SETS.get(key) or (declared(key) if declared else None)
     if questions is not None:
         return questions
-    near = get_close_matches(key, QUESTION_SETS, n=1)
+    known = [*sorted(own), *sorted(QUESTION_SETS)]
+    near = get_close_matches(key, known, n=1)
     suggestion = f" Did you mean '{near[0]}'?" if near else ""
     raise UnknownQuestionSetError(
-        f"No question set is declared as '{key}'.{suggestion} Declared: {', '.join(sorted(QUESTION_SETS))}. "
+        f"No question set is declared as '{key}'.{suggestion} Declared: {', '.join(known)}. "
         f"To add one, declare it on the page Questions, or in evaluation/questions/sets."
     )

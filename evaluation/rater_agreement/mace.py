@@ -2,7 +2,12 @@
 
 Source: Hovy, Berg-Kirkpatrick, Vaswani & Hovy 2013, Learning Whom to Trust with MACE, NAACL-HLT. A rater
 gives the true answer with a probability of their own, the competence, and otherwise draws an answer from a
-fixed habit. Given the truth, raters answer independently; all true answers are equally likely beforehand.
+fixed habit. Given the truth, raters answer independently.
+
+The paper takes all true answers for equally likely beforehand. Where they are not, its maximum lies
+elsewhere: shares come out too even and competences too low, with any number of items. So the shares are
+estimated here, for each group of units, as Dawid and Skene do. The authors' program knows shares beforehand,
+too, but as numbers that somebody gives (its option `--priors`).
 """
 
 from dataclasses import dataclass
@@ -20,6 +25,7 @@ class Competence:
 
     Attributes:
         posterior: (units, c) probability of each true answer of each unit; rows sum to 1.
+        prevalence: (groups, c) share of each true answer in each group of units; rows sum to 1.
         competence: (raters,) probability that a rater gives the true answer on purpose, in [0, 1].
         habit: (raters, c) shares of a rater's other answers; rows sum to 1.
         log_likelihood: log-likelihood of the ratings.
@@ -28,6 +34,7 @@ class Competence:
     """
 
     posterior: FloatArray
+    prevalence: FloatArray
     competence: FloatArray
     habit: FloatArray
     log_likelihood: float
@@ -36,7 +43,13 @@ class Competence:
 
 
 def mace(
-    ratings: Ratings, *, smoothing: float = 0.01, tolerance: float = 1e-4, most_iterations: int = 500
+    ratings: Ratings,
+    group: IntArray | None = None,
+    *,
+    as_published: bool = False,
+    smoothing: float = 0.01,
+    tolerance: float = 1e-4,
+    most_iterations: int = 500,
 ) -> Competence | Undefined:
     """Fit the model by expectation maximisation, starting from the share of votes for each answer.
 
@@ -44,6 +57,9 @@ def mace(
 
     Args:
         ratings: any number of raters; ratings may be missing.
+        group: (units,) code from 0 of the group of each unit, for instance its bot. Each group has its own
+            shares of true answers, while a rater is the same in all; None: one group.
+        as_published: true to take all true answers for equally likely instead of estimating their shares.
         smoothing: pseudo-count, divided by the number of answers as in the authors' program; 0 is maximum
             likelihood.
         tolerance: largest change of a posterior at which to stop.
@@ -58,14 +74,19 @@ def mace(
     votes = ratings.counts
     total = votes.sum(axis=1, keepdims=True)
     start = np.divide(votes, total, out=np.full_like(votes, 1 / c), where=total > 0)
+    of_group = np.zeros(ratings.units, np.int64) if group is None else group
     competence, habit = np.full((ratings.raters, 1), 0.5), np.full((ratings.raters, 1, c), 1 / c)
     weight = np.ones((ratings.units, 1))
     fit = _fitted(
-        ratings, start[:, None], competence, habit, weight, smoothing / c, tolerance, most_iterations
-    )
+        ratings, None if as_published else of_group, start[:, None], competence, habit, weight, smoothing / c,
+        tolerance, most_iterations,
+    )  # fmt: skip
+    prevalence = fit.prevalence[:, 0]
     return Competence(
-        fit.posterior[:, 0], fit.competence[:, 0], fit.habit[:, 0], float(fit.log_likelihood[0]),
-        fit.iterations, fit.converged,
+        fit.posterior[:, 0],
+        # Equal shares are those of every group.
+        np.repeat(prevalence, int(of_group.max(initial=0)) + 1, axis=0) if as_published else prevalence,
+        fit.competence[:, 0], fit.habit[:, 0], float(fit.log_likelihood[0]), fit.iterations, fit.converged,
     )  # fmt: skip
 
 
@@ -75,6 +96,7 @@ class Refits:
 
     Attributes:
         posterior: (units, r, c).
+        prevalence: (groups, r, c).
         competence: (raters, r).
         habit: (raters, r, c).
         log_likelihood: (r,) of the ratings, all units alike.
@@ -83,6 +105,7 @@ class Refits:
     """
 
     posterior: FloatArray
+    prevalence: FloatArray
     competence: FloatArray
     habit: FloatArray
     log_likelihood: FloatArray
@@ -93,6 +116,7 @@ class Refits:
 def refitted(
     fit: Competence,
     ratings: Ratings,
+    group: IntArray,
     weight: FloatArray,
     *,
     smoothing: float = 0.01,
@@ -102,8 +126,9 @@ def refitted(
     """Fit the model again with units that count several times or not at all, as in resamples.
 
     Args:
-        fit: fit to all units, from which each fit starts.
+        fit: fit to all units, with shares that were estimated, from which each fit starts.
         ratings: as of `mace`.
+        group: (units,) likewise.
         weight: (units, r) how often each unit counts in each of r fits.
         smoothing: as of `mace`.
         tolerance: largest change of a posterior at which to stop.
@@ -114,11 +139,12 @@ def refitted(
         for each in (fit.posterior, fit.competence, fit.habit)
     )
     extra = smoothing / len(ratings.values)
-    return _fitted(ratings, posterior, competence, habit, weight, extra, tolerance, most_iterations)
+    return _fitted(ratings, group, posterior, competence, habit, weight, extra, tolerance, most_iterations)
 
 
 def _fitted(
     ratings: Ratings,
+    group: IntArray | None,
     posterior: FloatArray,
     competence: FloatArray,
     habit: FloatArray,
@@ -127,15 +153,32 @@ def _fitted(
     tolerance: float,
     most_iterations: int,
 ) -> Refits:
-    """EM for r weightings (units, r), from posteriors (units, r, c), competences and habits."""
-    change, iterations, log_likelihood = np.inf, 0, np.full(weight.shape[1], -np.inf)
+    """EM for r weightings (units, r), from posteriors (units, r, c), competences and habits.
+
+    Without groups, all true answers are equally likely.
+    """
+    units, r, c = posterior.shape
+    of_unit = np.zeros(units, np.int64) if group is None else group
+    prevalence = np.full((1, r, c), 1 / c)
+    change, iterations, log_likelihood = np.inf, 0, np.full(r, -np.inf)
     while change > tolerance and iterations < most_iterations:
+        if group is not None:
+            prevalence = _shares(group, posterior * weight[:, :, None])
         competence, habit = _maximise(ratings, posterior, competence, habit, weight, extra)
         previous = posterior
-        posterior, log_likelihood = _expect(ratings, competence, habit)
+        posterior, log_likelihood = _expect(ratings, of_unit, prevalence, competence, habit)
         change = float(np.abs(posterior - previous).max())
         iterations += 1
-    return Refits(posterior, competence, habit, log_likelihood, iterations, change <= tolerance)
+    return Refits(posterior, prevalence, competence, habit, log_likelihood, iterations, change <= tolerance)
+
+
+def _shares(group: IntArray, weighted: FloatArray) -> FloatArray:
+    """(groups, r, c) shares of true answers; equal ones for a group of which a resample has no unit."""
+    units, r, c = weighted.shape
+    size = int(group.max(initial=0)) + 1
+    sums = _summed(group, weighted.reshape(units, r * c), size).reshape(size, r, c)
+    totals = sums.sum(axis=2, keepdims=True)
+    return np.divide(sums, totals, out=np.full_like(sums, 1 / c), where=totals > 0)
 
 
 def _summed(code: IntArray, values: FloatArray, size: int) -> FloatArray:
@@ -166,14 +209,16 @@ def _maximise(
     return new_competence, new_habit
 
 
-def _expect(ratings: Ratings, competence: FloatArray, habit: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _expect(
+    ratings: Ratings, group: IntArray, prevalence: FloatArray, competence: FloatArray, habit: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Probabilities of the true answers of all units, and the log-likelihoods."""
     c = habit.shape[2]
     by_habit = (1 - competence[ratings.rater]) * habit[ratings.rater, :, ratings.value]
     with np.errstate(divide="ignore"):
         wrong, right = np.log(by_habit), np.log(competence[ratings.rater] + by_habit)
+        log_joint = np.log(prevalence)[group]  # (units, r, c)
     # A rating has the same probability under all true answers but its own.
-    log_joint = np.full((ratings.units, competence.shape[1], c), -np.log(c))
     for answer in range(c):
         terms = np.where((ratings.value == answer)[:, None], right, wrong)
         log_joint[:, :, answer] += _summed(ratings.unit, terms, ratings.units)

@@ -134,7 +134,10 @@ def fitted_models(labels: ModelledLabels, rng: Generator) -> RaterModels | Undef
             f"Krippendorff's alpha is {alpha:.2f}; below {LEAST_ALPHA} raters agree too little to tell "
             "errors from answers."
         )
-    by_tables, by_habits = dawid_skene.dawid_skene(ratings, labels.system), mace.mace(ratings)
+    by_tables, by_habits = (
+        dawid_skene.dawid_skene(ratings, labels.system),
+        mace.mace(ratings, labels.system),
+    )
     if isinstance(by_tables, Undefined):
         return by_tables
     if isinstance(by_habits, Undefined):
@@ -216,7 +219,7 @@ def _resampled(
         counts = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=last - first)
         times = counts.T[labels.cluster].astype(np.float64)
         tables = dawid_skene.refitted(by_tables, ratings, labels.system, times)
-        habits = mace.refitted(by_habits, ratings, times)
+        habits = mace.refitted(by_habits, ratings, labels.system, times)
         drawn.append(
             _figures(labels, times, tables.posterior, tables.confusion, habits.posterior, habits.competence)
         )

@@ -64,7 +64,8 @@ def cells(
         terms: level and nouns.
 
     Returns:
-        By bot `value`, and `low` and `high` or `undefined` with the reason; shares in percent.
+        By bot `value`, and `low`, `high` and `freedom` (degrees of freedom of the error) or `undefined` with
+        the reason; shares in percent.
     """
     low, high = bounds(questions, score)
     return {
@@ -91,6 +92,8 @@ def _cell(score: Score, estimate: Estimate | Undefined, terms: Terms) -> dict[st
         "low": ends.low,
         "high": ends.high,
         "method": ends.method,
+        # Of labels that are all alike, t is not used.
+        "freedom": estimate.freedom or max(1, estimate.numbers.independent - 1),
         "rests_on": estimate.describe_interval(terms.nouns),
     }
 

@@ -92,8 +92,10 @@ class LinkedStudy:
 
     Attributes:
         values: by system, its linked score.
-        errors: by system, the standard error of its score without the linking error.
-        linking_error: standard error of the shift that all of them share; 0 for the study of the anchors.
+        errors: by system, the standard error of its linked score: that of the normal distribution whose
+            interval is as wide as the one of Student's t.
+        linking_error: likewise of the shift that all of them share; 0 for the study of the anchors. It counts
+            for two systems whose difference has no interval.
         halves: two systems and half the length of the interval of their difference.
     """
 
@@ -125,14 +127,15 @@ def ranks_of_linked(studies: Sequence[LinkedStudy], *, level: float) -> list[dic
     covariance = np.zeros((len(systems), len(systems)))
     for number, study in enumerate(studies):
         rows = [position[number, name] for name in study.values]
-        covariance[np.ix_(rows, rows)] = study.linking_error**2
-        covariance[rows, rows] += np.array([study.errors[name] ** 2 for name in study.values])
+        own = np.array([study.errors[name] ** 2 for name in study.values])
+        covariance[np.ix_(rows, rows)] = np.minimum(study.linking_error**2, np.minimum.outer(own, own))
+        covariance[rows, rows] = own
         for first, second, half in study.halves:
             if first in study.values and second in study.values:
                 a, b = position[number, first], position[number, second]
                 both = study.errors[first] ** 2 + study.errors[second] ** 2
                 of_difference = (half / normal) ** 2
-                covariance[a, b] = covariance[b, a] = study.linking_error**2 + (both - of_difference) / 2
+                covariance[a, b] = covariance[b, a] = (both - of_difference) / 2
     values = [studies[number].values[name] for number, name in systems]
     ranks = dict(zip(systems, rank_intervals(values, covariance, level=level), strict=True))
     return [

@@ -125,7 +125,7 @@ def test_a_report_has_no_ranks_where_a_difference_has_no_interval() -> None:
 @pytest.mark.parametrize(("gap", "link", "clear"), [(5.0, 0.0, True), (5.0, 2.0, False), (7.0, 2.0, True)])
 def test_ranks_of_linked_studies_have_the_linking_error_between_studies_only(gap, link, clear):
     """Two studies with errors of 1.5: the error between them is √(2 · 1.5² + 2 · link²), times 1.96."""
-    errors = {"a": 1.5}
+    errors = {"a": math.hypot(1.5, link)}
     studies = [LinkedStudy({"a": 60.0 + gap}, errors, link), LinkedStudy({"a": 60.0}, errors, link)]
 
     (first, second) = ranks_of_linked(studies, level=0.95)
@@ -135,6 +135,6 @@ def test_ranks_of_linked_studies_have_the_linking_error_between_studies_only(gap
     assert second["a"] == {"best": 2 if clear else 1, "worst": 2}
     # Within a study, the same link cancels however large its error is.
     halves = [("a", "b", 1.96 * 1.0)]
-    alone = LinkedStudy({"a": 65.0, "b": 60.0}, {"a": 1, "b": 1}, 50.0, halves)
+    alone = LinkedStudy({"a": 65.0, "b": 60.0}, {"a": 50.0, "b": 50.0}, 50.0, halves)
     (both,) = ranks_of_linked([alone], level=0.95)
     assert both["a"] == {"best": 1, "worst": 1}

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
 
 from evaluation.__main__ import main
 from evaluation.questions.sets.ssa import SSA
@@ -31,8 +33,13 @@ def simulated(units: int, competence: list[float], *, seed: int = 1) -> tuple[np
     return truth, np.where(on_purpose, truth, habit).astype(float)
 
 
-def literal(matrix: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """The generative story of the paper as loops, with all smoothing left out."""
+def literal(
+    matrix: np.ndarray, steps: int, *, learns_shares: bool = False
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """The generative story of the paper as loops, with all smoothing left out.
+
+    With `learns_shares`, true answers come from estimated shares instead of equal ones.
+    """
     raters, units = matrix.shape
     c = int(np.nanmax(matrix)) + 1
     truth = np.array([[np.sum(matrix[:, i] == k) for k in range(c)] for i in range(units)])
@@ -50,7 +57,8 @@ def literal(matrix: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray, flo
                     cells[r, k] += 1 - purpose
                     labels[r] += 1
         theta, habit = meant / labels, cells / cells.sum(axis=1, keepdims=True)
-        truth, likelihood = np.full((units, c), 1 / c), 0.0
+        shares = truth.mean(axis=0) if learns_shares else np.full(c, 1 / c)
+        truth, likelihood = np.tile(shares, (units, 1)), 0.0
         for i in range(units):
             for r in range(raters):
                 if not np.isnan(matrix[r, i]):
@@ -63,13 +71,16 @@ def literal(matrix: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray, flo
     return truth, theta, likelihood
 
 
-def test_mace_equals_its_equations_as_loops() -> None:
+@pytest.mark.parametrize("as_published", [True, False])
+def test_mace_equals_its_equations_as_loops(as_published: bool) -> None:
     _, matrix = simulated(25, [0.9, 0.6, 0.3], seed=4)
     matrix[1, ::4] = np.nan
 
-    fit = mace(Ratings.from_matrix(matrix), smoothing=0, tolerance=0, most_iterations=9)
+    fit = mace(
+        Ratings.from_matrix(matrix), as_published=as_published, smoothing=0, tolerance=0, most_iterations=9
+    )
 
-    truth, theta, likelihood = literal(matrix, 9)
+    truth, theta, likelihood = literal(matrix, 9, learns_shares=not as_published)
     assert isinstance(fit, Competence)
     assert np.allclose(fit.posterior, truth)
     assert np.allclose(fit.competence, theta)
@@ -77,10 +88,51 @@ def test_mace_equals_its_equations_as_loops() -> None:
     assert not fit.converged
 
 
-def test_the_likelihood_of_mace_never_falls() -> None:
+@pytest.mark.parametrize("as_published", [True, False])
+def test_a_general_optimiser_finds_the_same_maximum_from_any_start(as_published: bool) -> None:
+    """The likelihood written out: a unit's answers, summed over its true answer."""
+    draw = np.random.default_rng(6)
+    competence = np.array([0.9, 0.8, 0.6, 0.5])
+    truth = draw.choice(2, 300, p=[0.25, 0.75])
+    on_purpose = draw.random((4, 300)) < competence[:, None]
+    matrix = np.where(on_purpose, truth, draw.choice(2, (4, 300), p=[0.6, 0.4])).astype(int)
+
+    def chances(parameters: np.ndarray) -> np.ndarray:
+        """(2, units) probability of each unit's answers together with each true answer."""
+        meant, says_one = expit(parameters[:4]), expit(parameters[4:8])
+        share = 0.5 if as_published else expit(parameters[8])
+        by_habit = np.where(matrix == 1, says_one[:, None], 1 - says_one[:, None])
+        of_truth = [
+            np.prod(meant[:, None] * (matrix == each) + (1 - meant[:, None]) * by_habit, axis=0)
+            for each in (0, 1)
+        ]
+        return np.array([(1 - share) * of_truth[0], share * of_truth[1]])
+
+    def loss(parameters: np.ndarray) -> float:
+        return -float(np.log(chances(parameters).sum(axis=0)).sum())
+
+    starts = [np.r_[draw.normal(1, 1, 4), draw.normal(0, 1, 5)] for _ in range(6)]
+    best = min((minimize(loss, start, method="BFGS") for start in starts), key=lambda each: each.fun)
+    fit = mace(
+        Ratings.from_matrix(matrix.astype(float)), as_published=as_published, smoothing=0, tolerance=1e-9,
+        most_iterations=20_000,
+    )  # fmt: skip
+
+    assert isinstance(fit, Competence)
+    assert fit.log_likelihood == pytest.approx(-best.fun, abs=1e-4)
+    assert fit.competence == pytest.approx(expit(best.x[:4]), abs=2e-3)
+    of_units = chances(best.x)
+    assert fit.posterior[:, 1] == pytest.approx(of_units[1] / of_units.sum(axis=0), abs=5e-3)
+
+
+@pytest.mark.parametrize("as_published", [True, False])
+def test_the_likelihood_of_mace_never_falls(as_published: bool) -> None:
     ratings = Ratings.from_matrix(simulated(60, [0.8, 0.6, 0.5, 0.2])[1])
 
-    fits = [mace(ratings, smoothing=0, tolerance=0, most_iterations=k) for k in range(1, 12)]
+    fits = [
+        mace(ratings, as_published=as_published, smoothing=0, tolerance=0, most_iterations=k)
+        for k in range(1, 12)
+    ]
 
     steps = [fit.log_likelihood for fit in fits if isinstance(fit, Competence)]
     assert len(steps) == 11
@@ -100,6 +152,43 @@ def test_planted_competences_are_recovered() -> None:
     votes = Ratings.from_matrix(matrix).counts
     right, by_majority = (of.argmax(axis=1) == truth for of in (fit.posterior, votes))
     assert right.mean() > by_majority.mean()
+
+
+@pytest.mark.parametrize(("share", "of_published"), [(0.5, 0.5), (0.65, 0.57), (0.8, 0.56), (0.95, 0.51)])
+def test_planted_shares_and_competences_are_recovered_where_answers_are_uneven(
+    share: float, of_published: float
+) -> None:
+    """Two systems with opposite shares of yes; five raters are right in 85 %, the sixth always says yes.
+
+    To be right in 85 % of yes-or-no questions is a competence of .7 with a habit of .5. The published model,
+    which takes both answers for equally likely, goes elsewhere with each system alone.
+    """
+    units, draw = 20_000, np.random.default_rng(3)
+    system = np.repeat([0, 1], units // 2)
+    truth = draw.random(units) < np.array([share, 1 - share])[system]
+    rater = np.argsort(draw.random((units, 6)), axis=1)[:, :4]
+    answer = np.where(draw.random((units, 4)) < 0.85, truth[:, None], ~truth[:, None]) | (rater == 5)
+    ratings = Ratings.from_columns(
+        np.repeat(np.arange(units), 4), rater.ravel(), answer.ravel().astype(float)
+    )
+
+    fit = mace(ratings, system)
+
+    assert isinstance(fit, Competence)
+    assert fit.prevalence[:, 1] == pytest.approx([share, 1 - share], abs=0.02)
+    assert [fit.posterior[system == each, 1].mean() for each in (0, 1)] == pytest.approx(
+        [share, 1 - share], abs=0.02
+    )
+    assert fit.competence == pytest.approx([0.7] * 5 + [0.0], abs=0.03)
+    alone = Ratings.from_columns(
+        np.repeat(np.arange(units // 2), 4),
+        rater[system == 0].ravel(),
+        answer[system == 0].ravel().astype(float),
+    )
+    published = mace(alone, as_published=True)
+    assert isinstance(published, Competence)
+    assert published.prevalence.tolist() == [[0.5, 0.5]]
+    assert published.posterior[:, 1].mean() == pytest.approx(of_published, abs=0.03)
 
 
 def test_one_rater_has_no_competence() -> None:
@@ -164,23 +253,24 @@ def drawn_out(labels: ModelledLabels, times: np.ndarray) -> tuple[Ratings, np.nd
 def test_a_refit_is_the_fit_to_units_that_are_written_down_so_many_times() -> None:
     labels = labels_of(60)
     times = np.random.default_rng(3).integers(0, 3, (labels.ratings.units, 2))
-    tables, habits = dawid_skene(labels.ratings, labels.system), mace(labels.ratings)
+    tables, habits = dawid_skene(labels.ratings, labels.system), mace(labels.ratings, labels.system)
     assert isinstance(tables, TrueAnswers)
     assert isinstance(habits, Competence)
 
     weight = times.astype(float)
     exact: dict[str, Any] = {"tolerance": 1e-9, "most_iterations": 5_000}
     of_tables = dawid_skene_refitted(tables, labels.ratings, labels.system, weight, **exact)
-    of_habits = mace_refitted(habits, labels.ratings, weight, **exact)
+    of_habits = mace_refitted(habits, labels.ratings, labels.system, weight, **exact)
 
     for column in range(2):
         again, system, of = drawn_out(labels, times[:, column])
-        by_tables, by_habits = dawid_skene(again, system, **exact), mace(again, **exact)
+        by_tables, by_habits = dawid_skene(again, system, **exact), mace(again, system, **exact)
         assert isinstance(by_tables, TrueAnswers)
         assert isinstance(by_habits, Competence)
         assert of_tables.confusion[:, column] == pytest.approx(by_tables.confusion, abs=1e-5)
         assert of_tables.prevalence[:, column] == pytest.approx(by_tables.prevalence, abs=1e-5)
         assert of_tables.posterior[of, column] == pytest.approx(by_tables.posterior, abs=1e-5)
+        assert of_habits.prevalence[:, column] == pytest.approx(by_habits.prevalence, abs=1e-5)
         assert of_habits.competence[:, column] == pytest.approx(by_habits.competence, abs=1e-5)
         assert of_habits.posterior[of, column] == pytest.approx(by_habits.posterior, abs=1e-5)
 

@@ -19,7 +19,9 @@ from django.utils import timezone
 from tests.conftest import MakeQueue, MakeStudy
 from tests.desks import begin, judge
 from tests.judging.test_anchors import by_rater, earlier, file_of, later, pack, pack_of
+from tests.judging.test_anchors import line as anchor_line
 from tests.planted import SignIn, computed, figures, talked
+from tests.questions.conftest import TONE
 from turnwise.accounts.credentials import create_token
 from turnwise.accounts.models import User
 from turnwise.contexts.models import ContextSet
@@ -28,6 +30,7 @@ from turnwise.judging.anchors.pack_files import import_pack
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Anchor, AnchorPack, Item
 from turnwise.judging.queue import services as judging
+from turnwise.questions.services import create_set
 from turnwise.studies.models import Study
 from turnwise.studies.services import set_state
 from turnwise.trash.models import Deletion
@@ -419,3 +422,16 @@ def by_length(limit: int) -> Callable[[Item], dict[str, object]]:
         return {"sensible": True, "specific": False} if len(judged.text) > limit else {"sensible": False}
 
     return answer
+
+
+def test_a_file_may_name_a_question_set_that_its_owner_may_use(rex: User, mallory: User) -> None:
+    create_set(TONE, owner=rex)
+    create_set(TONE | {"key": "grace"}, owner=mallory)
+    labels = {"r1": {"polite": True, "warmth": 4}, "r2": {"polite": True, "warmth": 5}}
+    rows = [anchor_line(n, known=None, labels=labels) for n in range(3)]
+
+    made = import_pack(file_of(*rows, question_set="tone-v1"), owner=rex, now=timezone.now())
+
+    assert {each.known["warmth"]["value"] for each in made.anchors.all()} == {4.5}
+    with pytest.raises(ValidationError, match=r"Line 1: .*'grace-v1'.* Declared: tone-v1, "):
+        import_pack(file_of(*rows, question_set="grace-v1"), owner=rex, now=timezone.now())

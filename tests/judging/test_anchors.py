@@ -127,7 +127,7 @@ def test_anchors_are_judged_among_the_items_and_link_the_scores(
     score = beta["cells"][column]
     [system] = sensible["systems"]
     assert system["linked"]["value"] == pytest.approx(score["value"] - by_hand)
-    assert system["linked"]["error"] > again.error
+    assert system["linked"]["error"] > 100 * pack.common_variance["sensible"] ** 0.5
     assert len(sensible["raters"]) == 4
     public = public_results(result)["asks"][0]["anchors"]
     of_sensible = next(each for each in public["scores"] if each["key"] == "sensible")

@@ -14,6 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext, override_settings
 from django.utils import timezone
+from scipy.stats import t
 
 from tests.comparisons.test_drawing import NOWHERE
 from tests.conftest import MakeContexts, MakeQueue, MakeRun, MakeStudy
@@ -119,10 +120,62 @@ def sums_of_squares(parts: dict[tuple[int, int], float]) -> tuple[float, float, 
     return found[0], found[1], found[2]
 
 
-def shift_by_hand(first: Study, second: Study) -> tuple[float, float]:
-    """Mean shift over the anchors of the second study and its standard error, from the labels of both.
+def spread_by_hand(parts: dict[tuple[int, int], float]) -> tuple[float, float]:
+    """Variance over items and raters, which cross, and its degrees of freedom by Satterthwaite.
 
-    All anchors have equally many raters, so the parts of the variance are plain sums of squares.
+    Each of k equal clusters has k - 1 degrees of freedom.
+    """
+    variances = sums_of_squares(parts)
+    numbers = (len({item for item, _ in parts}), len({rater for _, rater in parts}), len(parts))
+    items, raters, labels = variances
+    variance = max(items + raters - labels, items, raters)
+    noise = sum(v**2 / (k - 1) for v, k in zip(variances, numbers, strict=True))
+    return variance, max(variance**2 / noise, min(numbers[:2]) - 1)
+
+
+def summed_by_hand(*parts: tuple[float, float]) -> tuple[float, float]:
+    """Standard error of a sum and half its interval, from variances and degrees of freedom."""
+    total = sum(variance for variance, _ in parts)
+    quantile = sum(variance * t.ppf(0.975, freedom) for variance, freedom in parts) / total
+    return math.sqrt(total), quantile * math.sqrt(total)
+
+
+def difference_by_hand(
+    own: dict[tuple[int, int], float], drift: dict[tuple[int, int], float]
+) -> tuple[float, float]:
+    """Variance of a score less the shift, and its degrees of freedom.
+
+    All raters judged all items and all anchors. So the raters of the difference have 7 degrees of freedom,
+    and items and labels, of which the two have none in common, those of Welch.
+    """
+    (items, _, labels), (anchors, _, of_anchors) = sums_of_squares(own), sums_of_squares(drift)
+    by_rater: dict[int, float] = defaultdict(float)
+    for parts in (own, {key: -part for key, part in drift.items()}):
+        for (_, rater), part in parts.items():
+            by_rater[rater] += part
+    raters = RATERS / (RATERS - 1) * sum(each**2 for each in by_rater.values())
+
+    def welch(a: float, f: float, b: float, g: float) -> float:
+        return (a + b) ** 2 / (a**2 / f + b**2 / g)
+
+    variances = (items + anchors, raters, labels + of_anchors)
+    freedoms = (
+        welch(items, ITEMS - 1, anchors, ANCHORS - 1),
+        RATERS - 1,
+        welch(labels, len(own) - 1, of_anchors, len(drift) - 1),
+    )
+    variance = max(variances[0] + variances[1] - variances[2], *variances[:2])
+    noise = sum(v**2 / f for v, f in zip(variances, freedoms, strict=True))
+    return variance, max(variance**2 / noise, min(freedoms[:2]))
+
+
+def shift_by_hand(
+    first: Study, second: Study
+) -> tuple[float, float, float, dict[tuple[int, int], float], float]:
+    """Shift over the anchors of the second study, its standard error and half its interval.
+
+    Then the part of each answer in it, and the variance that the old raters have in common. All anchors have
+    equally many raters, so the parts of the variance are plain sums of squares.
     """
     new = labels_of(second, anchors=True)
     anchors = {item for item, _rater in new}
@@ -131,12 +184,12 @@ def shift_by_hand(first: Study, second: Study) -> tuple[float, float]:
     assert len(new) == len(old) == ANCHORS * RATERS
     drift = {key: value - known[key[0]] for key, value in new.items()}
     mean = sum(drift.values()) / len(drift)
-    items, raters, labels = sums_of_squares({key: (d - mean) / len(drift) for key, d in drift.items()})
-    around = max(items + raters - labels, items, raters)
+    parts = {key: (d - mean) / len(drift) for key, d in drift.items()}
     _items, old_raters, old_labels = sums_of_squares(
         {key: (value - known[key[0]]) / len(old) for key, value in old.items()}
     )
-    return mean, math.sqrt(around + max(0.0, old_raters - old_labels))
+    common = max(0.0, old_raters - old_labels)
+    return mean, *summed_by_hand(spread_by_hand(parts), (common, RATERS - 1)), parts, common
 
 
 def plain_cells(version: PublishedVersion) -> dict[str, dict[str, float]]:
@@ -175,9 +228,10 @@ def test_studies_with_different_raters_are_put_in_the_order_of_the_planted_truth
         False,
     )
 
-    normal = NormalDist().inv_cdf((1 + table["level"]) / 2)
+    assert table["level"] == 0.95
+    normal = NormalDist().inv_cdf(0.975)
     for study, names in ((mild, ("Beta", "Gamma")), (harsh, ("Delta", "Epsilon"))):
-        shift, error = shift_by_hand(first_wave, study)
+        shift, error, _, drift, common = shift_by_hand(first_wave, study)
         labels = labels_of(study, anchors=False)
         for name in names:
             of_system = [
@@ -185,12 +239,19 @@ def test_studies_with_different_raters_are_put_in_the_order_of_the_planted_truth
                 if study.items.filter(response=key[0], response__run__system=name).exists()
             ]  # fmt: skip
             assert len(of_system) == ITEMS * RATERS
-            plain_error = (plain[name]["high"] - plain[name]["low"]) / 2 / normal
-            assert plain[name]["value"] == EQUAL(sum(of_system) / len(of_system))
+            value = sum(of_system) / len(of_system)
+            own = {
+                key: (label - value) / len(of_system)
+                for key, label in labels.items()
+                if study.items.filter(response=key[0], response__run__system=name).exists()
+            }
+            total, reach = summed_by_hand(difference_by_hand(own, drift), (common, RATERS - 1))
+            assert plain[name]["value"] == EQUAL(value)
             assert linked[name]["value"] == EQUAL(plain[name]["value"] - shift)
-            assert linked[name]["error"] == EQUAL(math.sqrt(plain_error**2 + error**2))
-            assert linked[name]["error"] > 1.1 * plain_error
-            assert linked[name]["high"] - linked[name]["low"] == EQUAL(2 * normal * linked[name]["error"])
+            assert linked[name]["error"] == EQUAL(total)
+            assert (linked[name]["high"] - linked[name]["low"]) / 2 == EQUAL(reach)
+            # Strictness that score and shift share cancels: less than the sum of both variances.
+            assert total**2 < spread_by_hand(own)[0] + error**2
             assert linked[name]["low"] < truth[name] < linked[name]["high"]
             assert abs(linked[name]["value"] - truth[name]) < abs(plain[name]["value"] - truth[name]) / 2
 
@@ -199,7 +260,9 @@ def test_studies_with_different_raters_are_put_in_the_order_of_the_planted_truth
     assert [each["bot"] for each in table["systems"]] == ["Epsilon", "Delta", "Gamma", "Beta"]
     ranks = {each["bot"]: each["rank"] for each in table["systems"]}
     halves = halves_within(versions)
-    narrow, wide = ranks_by_hand(linked, halves, normal)
+    # For ranks, errors are those of the normal distributions with equally wide intervals.
+    for_ranks = plain_with_errors(linked, normal)
+    narrow, wide = ranks_by_hand(for_ranks, halves, normal)
     for name, rank in ranks.items():
         assert wide[name]["best"] <= rank["best"] <= narrow[name]["best"], name
         assert narrow[name]["worst"] <= rank["worst"] <= wide[name]["worst"], name
@@ -327,6 +390,31 @@ def test_a_board_says_why_scores_are_not_linked(
     assert "“Two” judged the anchors “Other anchors”, version 1, which no other study here has." in page
     Publication.objects.filter(slug__in=["one", "two", "first"]).update(in_leaderboard=False)
     assert only_board()["not_linked"] == []  # of a study alone
+
+
+def test_studies_of_another_kind_have_a_board_of_their_own_which_says_why(
+    judged: Study, make_study: MakeStudy, published: Publish
+) -> None:
+    """Of the same protocol and questions, once with responses and once with conversations."""
+    first = published(judged, address="conversations", in_leaderboard="on")
+    protocol, kind, questions = first.comparable.rsplit(":", 2)
+    assert kind == "interactive"
+    assert only_board()["other_kinds"] == []
+    snapshot = json.loads(first.snapshot)
+    snapshot["results"]["evaluation"] = "static"
+    of = Publication.objects.create(study=make_study({"x": 1}), slug="responses", in_leaderboard=True)
+    PublishedVersion.objects.create(
+        publication=of, number=1, published_at=first.published_at, snapshot=json.dumps(snapshot),
+        sha256="0" * 64, comparable=f"{protocol}:static:{questions}",
+    )  # fmt: skip
+
+    boards = {board["kind"]: board["other_kinds"] for board in leaderboard_page("1")["boards"]}
+    page = " ".join(Client().get("/leaderboards/").content.decode().split())
+
+    talks, responses = "conversations judged by those who had them", "responses to contexts"
+    assert boards == {talks: [responses], responses: [talks]}
+    assert f"stand on a board of their own: {responses}. Their scores are not comparable with these" in page
+    assert "anchors correct for different raters" in page
 
 
 def test_a_leaderboard_reads_each_snapshot_once_and_asks_equally_often_for_any_number_of_boards(

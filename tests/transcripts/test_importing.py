@@ -18,6 +18,7 @@ from django.utils import timezone
 from evaluation.questions import question_set
 from tests.asking import SCALES
 from tests.conftest import MakeStudy
+from tests.questions.conftest import TONE
 from tests.rewriting import rewriting
 from tests.transcripts.imports import import_draft
 from turnwise.accounts.limits import limit_concurrency
@@ -29,6 +30,7 @@ from turnwise.dialogues.models import Dialogue, Seat, TranscriptImport, Turn
 from turnwise.dialogues.queries import outside_dialogue_counts
 from turnwise.exports import turn_files as exports
 from turnwise.labels.models import Label
+from turnwise.questions.services import create_set, set_shared
 from turnwise.reports.answers import load_answers
 from turnwise.reports.conduct import courses
 from turnwise.reports.services import build_report, queue_report
@@ -484,6 +486,54 @@ def test_labels_of_turns_that_nobody_judges_are_announced_and_left_out(
 
     draft.refresh_from_db()
     assert draft.labels == stored == Label.objects.filter(study=study).count()
+
+
+def toned(key: str) -> bytes:
+    """Two conversations whose replies have labels of two raters by a set of researchers."""
+    labels = {name: {key: {"polite": True, "warmth": 4}} for name in ("ann", "bob")}
+    turns = [{"speaker": "Human", "text": "Hi."}, {"speaker": "Bot", "text": "Hm.", "labels": labels}]
+    return "\n".join(json.dumps({"id": f"c{n}", "turns": turns}) for n in (1, 2)).encode()
+
+
+def test_labels_by_a_set_of_ones_own_come_in_and_somebody_elses_are_refused_with_choices(
+    study: Study, rex: User, mallory: User, sign_in: SignIn
+) -> None:
+    create_set(TONE, owner=rex)
+    theirs = create_set(TONE | {"key": "grace"}, owner=mallory)
+    client = sign_in(rex)
+
+    def uploaded(key: str) -> str:
+        file = SimpleUploadedFile("toned.jsonl", toned(key))
+        return client.post(f"/studies/{study.pk}/imports/upload/", {"file": file}, follow=True).text
+
+    refused = uploaded("grace-v1")
+    assert "No question set is declared as &#x27;grace-v1&#x27;" in refused
+    assert "Declared: tone-v1, " in refused
+    page = uploaded("tone-v1")
+    assert "<dt>Votes, ratings, annotations</dt><dd>4</dd>" in page
+    draft = TranscriptImport.objects.get()
+    client.post(
+        f"/imports/{draft.pk}/confirm/", {"system-0": "", "system-1": "Bot", "language": study.languages[0]}
+    )
+    storing.import_requested(draft.pk)
+
+    stored = Label.objects.filter(study=study)
+    assert {(each.question_set, each.answers["warmth"]) for each in stored} == {("tone-v1", 4)}
+    assert stored.count() == 4
+    set_shared(theirs.own_set_id, True)
+    assert "<dt>Votes, ratings, annotations</dt><dd>4</dd>" in uploaded("grace-v1")
+
+
+def test_the_command_reads_labels_by_any_set_of_the_installation(
+    study: Study, mallory: User, tmp_path: Path
+) -> None:
+    create_set(TONE, owner=mallory)
+    path = tmp_path / "toned.jsonl"
+    path.write_bytes(toned("tone-v1"))
+
+    call_command("import_dialogues", path, study=study.code, language=study.languages[0])
+
+    assert Label.objects.filter(study=study, question_set="tone-v1").count() == 4
 
 
 def test_from_upload_to_import_to_undo(study: Study, rex: User, sign_in: SignIn) -> None:

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from tests.conftest import MakeStudy
+from tests.questions.conftest import TONE
 from tests.studies.test_rest import called, fields_of, in_pages
-from tests.transcripts.test_importing import FILE, labelled_turns
+from tests.transcripts.test_importing import FILE, labelled_turns, toned
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue, TranscriptImport
+from turnwise.questions.services import create_set
 from turnwise.studies.models import Study
 from turnwise.transcripts import importing, storing
 
@@ -32,6 +34,19 @@ def test_a_preview_counts_only_labels_that_will_be_stored(study: Study, rex: Use
     found = uploaded(rex, study, name="labelled.jsonl", text=labelled_turns().decode())["preview"]
 
     assert (found["labels"], found["labels_left_out"]) == (6, 5)
+
+
+def test_labels_by_a_set_of_ones_own_are_counted_and_an_unknown_one_is_a_problem(
+    study: Study, rex: User
+) -> None:
+    create_set(TONE, owner=rex)
+
+    found = uploaded(rex, study, name="toned.jsonl", text=toned("tone-v1").decode())["preview"]
+    other = uploaded(rex, study, name="toned.jsonl", text=toned("tone-v2").decode())["preview"]
+
+    assert (found["labels"], found["problem_count"]) == (4, 0)
+    assert (other["labels"], other["problem_count"]) == (0, 2)
+    assert "Did you mean 'tone-v1'? Declared: tone-v1, " in other["problems"][0]["what"]
 
 
 def test_a_file_is_uploaded_confirmed_and_undone(study: Study, rex: User) -> None:

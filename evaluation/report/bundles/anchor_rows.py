@@ -1,15 +1,16 @@
 """Conversion of the bundle rows of anchors to the report's figures about them."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evaluation.questions import QuestionSet
 from evaluation.report.anchors import anchor_figures
 from evaluation.report.bundles.columns import answered_in
 from evaluation.report.bundles.files import Row
 from evaluation.report.bundles.study_rows import with_question_keys
+from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
+from evaluation.report.studies.judging import AskOfItems
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,9 @@ class AnchorRows:
     def with_figures(
         self,
         report: Mapping[str, Any],
-        asks: Sequence[tuple[int, QuestionSet]],
+        asks: Sequence[tuple[int, AskOfItems]],
         *,
-        excluded: Collection[str],
+        plan: AnalysisPlan,
         level: float,
     ) -> dict[str, Any]:
         """Add `anchors` to a report: a list with the figures of each ask that has some.
@@ -41,27 +42,35 @@ class AnchorRows:
 
         Args:
             report: result of `evaluation.report.studies.judging.judging_result`.
-            asks: number and question set of each ask of readers, in the order of the report.
-            excluded: pseudonyms of the workers who do not count in the primary analysis.
+            asks: number of each ask of readers with its judgments, in the order of the report.
+            plan: analysis whose excluded workers do not count.
             level: nominal coverage of the intervals, in (0, 1).
         """
-        named = answered_in([questions for _, questions in asks])
+        named = answered_in([ask.questions for _, ask in asks])
+        excluded = plan.excluded if plan.primary is not Analysis.ALL else {}
         figures = [
             anchor_figures(
                 number,
-                questions,
+                ask.questions,
                 [row for row in self.anchors if row["ask"] == number],
                 with_question_keys(
-                    [row for row in self.judgments if row["ask"] == number], named[questions.key]
+                    [row for row in self.judgments if row["ask"] == number], named[ask.questions.key]
                 ),
+                _counted(ask, plan),
                 scores,
                 excluded=excluded,
                 level=level,
             )
             | {"position": position}
-            for position, ((number, questions), scores) in enumerate(
+            for position, ((number, ask), scores) in enumerate(
                 zip(asks, [report, *report.get("beside", ())], strict=True)
             )
             if self.number_of(number)
         ]
         return {**report, "anchors": figures} if figures else dict(report)
+
+
+def _counted(ask: AskOfItems, plan: AnalysisPlan) -> Judged:
+    """First judgments of the items by the workers who count, in order."""
+    judged = ask.found.judged_once().judged
+    return judged.where(plan.counted(judged))

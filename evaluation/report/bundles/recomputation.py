@@ -171,12 +171,12 @@ def _result(bundle: BundleFiles) -> dict[str, Any]:
         return result | _assisted(bundle, about, PAIRS, pair_judgments_table)
     manners = None if about["rehearsal"] else manners_of(list(bundle.rows(WORKERS)))
     plan, anchors = plan_of(bundle, about), _anchors(bundle, about)
-    result = judging_result(list(_judged(bundle, about, anchors)), plan=plan, manners=manners)
-    asks = [(ask["number"], questions_of(bundle, ask["question_set"])) for ask in about["asks"]]
+    asks = list(_judged(bundle, about, anchors))
+    result = judging_result(asks, plan=plan, manners=manners)
     linked = anchors.with_figures(
         result,
-        asks,
-        excluded=plan.excluded if plan.primary is not Analysis.ALL else {},
+        list(zip([ask["number"] for ask in about["asks"]], asks, strict=True)),
+        plan=plan,
         level=protocol_named(about["protocol"]["protocol"]).level,
     )
     return linked | _assisted(bundle, about, ITEMS, judgments_table)

@@ -9,7 +9,7 @@ from evaluation.statistics.inference import z
 from turnwise.live.caching import cache_key, cached_many
 from turnwise.publications.models import PublishedVersion
 
-LAYOUT = 2
+LAYOUT = 3
 """Raise it when entries change, so that those cached by an older version are not read."""
 
 Entry = Mapping[str, Any]
@@ -44,8 +44,8 @@ def entry_of(snapshot: Mapping[str, Any]) -> Entry:
     Returns:
         Facts of the study; `questions`, its main question set; `systems` with `cell` and `rank`;
         `preferences`; `pack`, the anchors that it judged, or None; and for linking by its main score:
-        `linked`, its linked scores with the linking error, or None; `unlinked`, its own scores with their
-        standard errors; and `halves`, half intervals of differences.
+        `linked`, its linked scores with the error of the shift, or None; `unlinked`, its own scores; and
+        `halves`, half intervals of differences.
     """
     results = snapshot["results"]
     main = results["asks"][0]
@@ -73,7 +73,7 @@ def entry_of(snapshot: Mapping[str, Any]) -> Entry:
         "preferences": [_by_strength(each) for each in main["preferences"]],
         "pack": anchors["pack"] if anchors else None,
         "linked": _linked(main["headline"], anchors) if anchors and has_score else None,
-        "unlinked": _with_errors(systems, main["level"]),
+        "unlinked": _with_intervals(systems),
         "halves": halves_of(main["comparisons"], main["headline"]) if has_score else [],
     }
 
@@ -89,18 +89,24 @@ def _by_strength(preference: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _linked(headline: str, anchors: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Linked main scores and their linking error; None if the main score was not linked."""
+    """Linked main scores and the error of the shift; None if the main score was not linked."""
     for score in anchors["scores"]:
         if score["key"] == headline:
             cells = {each["bot"]: each["linked"] for each in score["systems"]}
-            return {"cells": cells, "error": score["shift"]["error"]}
+            return {"cells": cells, "error": implied_error(score["shift"], anchors["level"])}
     return None
 
 
-def _with_errors(systems: Iterable[Mapping[str, Any]], level: float) -> dict[str, dict[str, Any]]:
-    """Scores by system, with the standard error that the interval implies."""
-    return {
-        each["bot"]: {**each["cell"], "error": (each["cell"]["high"] - each["cell"]["low"]) / 2 / z(level)}
-        for each in systems
-        if each["cell"].get("low") is not None
-    }
+def _with_intervals(systems: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Scores by system that have an interval."""
+    return {each["bot"]: each["cell"] for each in systems if each["cell"].get("low") is not None}
+
+
+def implied_error(cell: Mapping[str, Any], level: float) -> float:
+    """Standard error of the normal distribution whose interval is as wide, so that few raters count.
+
+    Args:
+        cell: with `low` and `high`.
+        level: nominal coverage of this interval, in (0, 1).
+    """
+    return float((cell["high"] - cell["low"]) / 2 / z(level))

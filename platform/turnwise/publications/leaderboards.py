@@ -2,16 +2,21 @@
 
 Ranks are those within one study. Between studies workers, languages and months differ, so no order of systems
 of different studies is claimed, except where studies judged the same anchors (`linked_scores`).
+
+Studies of different kinds, such as responses to contexts and conversations, are never joined. Anchors correct
+for raters, but these scores also differ in what the systems had to answer.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext as _
 
+from evaluation.protocols.facts import Evaluation
 from turnwise.publications.board_entries import Entry, Listed, entries_of
 from turnwise.publications.linked_scores import linked_boards, sources_of, why_not_linked
 from turnwise.publications.models import PublishedVersion
@@ -58,7 +63,8 @@ def leaderboard_page(number: str) -> dict[str, Any]:
     newest = {each.comparable: each for each in reversed(listed)}  # boards of other pages have headings, too
     wanted = (*shown.values(), *comparable.values(), newest.values())
     entries = entries_of({each for versions in wanted for each in versions})
-    details = _question_details({key: entries[each.pk] for key, each in newest.items() if each.pk in entries})
+    heads = {key: entries[each.pk] for key, each in newest.items() if each.pk in entries}
+    details = _question_details(heads)
     sources = sources_of(entries.values())
     boards = []
     for key, versions in shown.items():
@@ -70,13 +76,29 @@ def leaderboard_page(number: str) -> dict[str, Any]:
                     "protocol": blocks[0]["protocol"],
                     "questions": blocks[0]["questions"]["title"],
                     "question_details": details.get(key, ""),
-                    "evaluation": blocks[0]["evaluation"],
+                    "kind": _kind(blocks[0]["evaluation"]),
                     "blocks": blocks,
                     "linked": linked_boards(candidates, sources),
                     "not_linked": why_not_linked(candidates, sources),
+                    "other_kinds": _other_kinds(blocks[0], heads.values()),
                 }
             )
     return {"boards": boards, "page": page}
+
+
+def _other_kinds(board: Entry, boards: Iterable[Entry]) -> list[str]:
+    """Kinds of evaluation of other boards that share this one's protocol and questions, in words."""
+    same = (board["protocol"], board["questions"]["sha256"])
+    kinds = {each["evaluation"] for each in boards if (each["protocol"], each["questions"]["sha256"]) == same}
+    return [_kind(kind) for kind in sorted(kinds - {board["evaluation"]})]
+
+
+def _kind(evaluation: str) -> str:
+    return {
+        Evaluation.STATIC.value: _("responses to contexts"),
+        Evaluation.READ.value: _("conversations judged by readers"),
+        Evaluation.PAIRWISE.value: _("pairs"),
+    }.get(evaluation, _("conversations judged by those who had them"))
 
 
 def _question_details(boards: Mapping[str, Entry]) -> dict[str, str]:

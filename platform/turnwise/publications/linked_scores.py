@@ -5,14 +5,13 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-import numpy as np
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evaluation.report.ranks import LinkedStudy, ranks_of_linked
 from turnwise.judging.models.anchors import AnchorPack
 from turnwise.live.caching import cache_key, cached
-from turnwise.publications.board_entries import Entry, Listed
+from turnwise.publications.board_entries import Entry, Listed, implied_error
 
 FEWEST_STUDIES = 2
 MOST_NAMED = 5
@@ -73,7 +72,7 @@ def _board(linked: Candidates, of_source: Candidates) -> dict[str, Any]:
     studies = [
         LinkedStudy(
             {bot: cell["value"] for bot, cell in cells.items()},
-            {bot: float(np.sqrt(max(cell["error"] ** 2 - error**2, 0.0))) for bot, cell in cells.items()},
+            {bot: implied_error(cell, level) for bot, cell in cells.items()},
             error,
             [tuple(half) for half in entry["halves"]],
         )

@@ -3,7 +3,8 @@ from collections.abc import Callable, Collection, Iterable
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from evaluation.questions import QUESTION_SETS, Subject
+from evaluation.questions import QUESTION_SETS, QuestionSet, Subject
+from evaluation.questions import question_set as shipped_set
 from turnwise.accounts.access import visible_to
 from turnwise.accounts.models import User
 from turnwise.questions.models import OwnSet, SetVersion
@@ -37,6 +38,32 @@ def readable(user: User | AnonymousUser, key: str) -> bool:
         return True
     mine = SetVersion.objects.filter(key=key, own_set__in=sets_of(user)).exists()
     return mine or any(key in uses(user) for uses in _uses)
+
+
+def readable_versions(user: User | AnonymousUser, keys: Iterable[str]) -> QuerySet[SetVersion]:
+    """The versions with these keys that this person may read."""
+    where_used = {key for uses in _uses for key in uses(user)}
+    may_read = Q(own_set__in=sets_of(user)) | Q(key__in=where_used)
+    return SetVersion.objects.filter(may_read, key__in=set(keys))
+
+
+MOST_NAMED = 50
+"""Largest number of researchers' sets that a refusal lists, the newest."""
+
+
+def usable_keys(user: User | AnonymousUser) -> list[str]:
+    """Keys of the newest versions of the sets that this person may use, to list them in a refusal."""
+    newest = newest_of(sets_of(user).filter(archived_at=None)).order_by("-created_at", "-pk")
+    return list(newest.values_list("key", flat=True)[:MOST_NAMED])
+
+
+def usable_set(user: User | AnonymousUser, key: str) -> QuestionSet:
+    """The set with this key, if this person may read and use it.
+
+    Raises:
+        UnknownQuestionSetError: there is none, or it is somebody else's; the message lists the usable ones.
+    """
+    return question_set(key) if readable(user, key) else shipped_set(key, own=usable_keys(user))
 
 
 def newest_of(sets: QuerySet[OwnSet]) -> QuerySet[SetVersion]:

@@ -18,6 +18,7 @@ from turnwise.live.subprocesses import run_module, shape_of
 from turnwise.transcripts.importers import (
     Checked,
     Limits,
+    OwnSets,
     Problem,
     Rated,
     Source,
@@ -164,7 +165,11 @@ def preview(source: Source, format_key: str, limits: Limits) -> Preview:
 
 
 def preview_in_subprocess(
-    content: bytes, format_key: str, limits: Limits, columns: Mapping[str, str] | None = None
+    content: bytes,
+    format_key: str,
+    limits: Limits,
+    columns: Mapping[str, str] | None = None,
+    own_sets: OwnSets | None = None,
 ) -> dict[str, Any]:
     """Preview a file in a subprocess; the JSON is for `preview_from_json`.
 
@@ -172,7 +177,9 @@ def preview_in_subprocess(
         subprocess.SubprocessError: it failed or took too long.
     """
     arguments = [format_key, str(limits.conversations), str(limits.turns), json.dumps(dict(columns or {}))]
-    output = run_module(_MODULE, arguments, content)
+    # In the first line of the input, since declarations may be longer than an argument can be.
+    sets = json.dumps(asdict(own_sets or OwnSets())).encode()
+    output = run_module(_MODULE, arguments, b"%b\n%b" % (sets, content))
     outcome: dict[str, Any] = json.loads(output)
     return outcome
 
@@ -198,7 +205,9 @@ def _conversation(told: dict[str, Any]) -> Checked:
 def main() -> None:
     format_key, conversations, turns, columns = sys.argv[1:]
     limits = Limits(int(conversations), int(turns))
-    seen = preview(Source(BytesIO(sys.stdin.buffer.read()), json.loads(columns)), format_key, limits)
+    own_sets = OwnSets(**json.loads(sys.stdin.buffer.readline()))
+    source = Source(BytesIO(sys.stdin.buffer.read()), json.loads(columns), own_sets)
+    seen = preview(source, format_key, limits)
     # `asdict` makes a Counter of pairs from a Counter.
     json.dump(asdict(seen) | {"speakers": dict(seen.speakers)}, sys.stdout)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from io import BytesIO
 from subprocess import SubprocessError
-from typing import IO
+from typing import IO, Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -21,12 +21,14 @@ from turnwise.dialogues.models import TranscriptImport, packed
 from turnwise.live.caching import cache_key, cached
 from turnwise.live.frames import why_not_text
 from turnwise.live.subprocesses import TIMEOUT_SECONDS
+from turnwise.questions.queries import usable_keys
 from turnwise.studies.models import Study
 from turnwise.transcripts import import_progress, outside_ratings
 from turnwise.transcripts.file_guessing import HEAD, FileSummary, described, format_in_subprocess, format_of
 from turnwise.transcripts.file_reading import SHAPE, Preview, preview_from_json, preview_in_subprocess
 from turnwise.transcripts.importers import FORMATS, Limits
 from turnwise.transcripts.importers.turn_table import PARTS
+from turnwise.transcripts.own_sets import own_sets
 
 log = logging.getLogger(__name__)
 
@@ -182,7 +184,7 @@ def preview_of(draft: TranscriptImport) -> Preview:
         seen = preview_from_json(
             cached(
                 read_as(draft),
-                lambda: preview_in_subprocess(draft.file, draft.format, ON_PAGE, draft.columns),
+                lambda: _read(draft),
             )
         )
     except SubprocessError as error:
@@ -198,12 +200,19 @@ def preview_of(draft: TranscriptImport) -> Preview:
     return seen
 
 
+def _read(draft: TranscriptImport) -> dict[str, Any]:
+    content = draft.file
+    return preview_in_subprocess(content, draft.format, ON_PAGE, draft.columns, own_sets(draft.by, content))
+
+
 def read_as(draft: TranscriptImport) -> str:
     """Cache key of the upload's preview."""
     columns = sorted(draft.columns.items())
+    usable = usable_keys(draft.by) if draft.by else []
     return cache_key(
-        "preview", SHAPE, draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns, columns
-    )
+        "preview", SHAPE, draft.sha256, draft.format, ON_PAGE.conversations, ON_PAGE.turns, columns,
+        draft.by_id, usable,
+    )  # fmt: skip
 
 
 def leave_out_unrateable(study: Study, seen: Preview) -> None:

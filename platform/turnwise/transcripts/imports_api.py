@@ -142,7 +142,8 @@ def upload_conversations(
 ) -> Status[FullImportOut]:
     """Upload a file of conversations, and see what it would bring; nothing is imported yet.
 
-    An earlier upload of yours that was not imported is discarded.
+    Labels in JSON Lines name a question set by its key: one that comes with Turnwise, or one that you may
+    use. An earlier upload of yours that was not imported is discarded.
     """
     study = study_at(request, code)
     _refuse_format(sent.format)

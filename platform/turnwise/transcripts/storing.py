@@ -37,6 +37,7 @@ from turnwise.transcripts.importing import (
     titles_of,
 )
 from turnwise.transcripts.outside_ratings import RATER, labels_of, raters_of, talker
+from turnwise.transcripts.own_sets import every_set, own_sets
 
 log = logging.getLogger(__name__)
 
@@ -51,10 +52,11 @@ def import_requested(record_id: int) -> None:
     Its page shows the progress, or why the import failed; then nothing was stored.
     """
     with exclusive_lock(IMPORTS, record_id) as is_ours:
-        record = TranscriptImport.objects.select_related("study").filter(pk=record_id).first()
+        record = TranscriptImport.objects.select_related("study", "by").filter(pk=record_id).first()
         if not is_ours or record is None or not record.is_in_progress:
             return
-        source = Source(BytesIO(record.file), record.columns)
+        content = record.file
+        source = Source(BytesIO(content), record.columns, own_sets(record.by, content))
         try:
             with transaction.atomic():
                 _store(record, checked(source, record.format, ON_PAGE), timezone.now())
@@ -110,7 +112,7 @@ def import_file(
         language=language,
         columns=dict(columns or {}),
     )
-    _store(record, checked(Source(file, record.columns), format_key, BY_COMMAND), now)
+    _store(record, checked(Source(file, record.columns, every_set()), format_key, BY_COMMAND), now)
     return record
 
 

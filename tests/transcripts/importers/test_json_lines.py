@@ -1,9 +1,13 @@
 import json
+from io import BytesIO
 from typing import Any
 
 import pytest
 
+from evaluation.questions import QuestionSet
+from tests.questions.conftest import TONE as DECLARED
 from tests.transcripts.importers.conftest import Read
+from turnwise.transcripts.importers import Limits, OwnSets, Source, checked
 
 WHOLE = '{"id": "c1", "turns": [{"speaker": "Human", "text": "Hi!"}, {"speaker": "Bot", "text": "Hello."}]}'
 
@@ -65,6 +69,28 @@ def test_a_bad_line_stays_out_and_the_others_come_in(read: Read, line: str, says
     assert [each.id for each in conversations] == ["c1"]
     assert [number for number, _ in problems] == [2]
     assert says in problems[0][1]
+
+
+TONE = QuestionSet.from_json(DECLARED | {"key": "tone-v2"})
+
+
+def test_labels_may_name_a_set_of_researchers_with_its_version() -> None:
+    value = labelled()
+    value["turns"][1]["labels"] = {"ann": {"tone-v2": {"polite": True, "warmth": 4}}}
+
+    def read_with(own: OwnSets, **given: Any) -> Any:
+        line = json.dumps(value).replace("tone-v2", given.get("key", "tone-v2"))
+        line = line.replace("4}", f"{given.get('answer', 4)}}}")
+        return next(checked(Source(BytesIO(line.encode()), {}, own), "jsonl", Limits(10, 100)))
+
+    own = OwnSets({"tone-v2": TONE.to_json()}, ["tone-v2", "wit-v1"])
+    assert read_with(own).turns_by_rater[1] == {"ann": {"tone-v2": {"polite": True, "warmth": 4}}}
+    assert "9" in read_with(own, answer=9).what  # outside the scale
+    unknown = read_with(own, key="tone").what
+    assert "No question set is declared as 'tone'. Did you mean 'tone-v2'?" in unknown
+    assert " Declared: tone-v2, wit-v1, " in unknown
+    assert "context-fitness" in unknown
+    assert "is declared as 'tone-v2'" in read_with(OwnSets()).what
 
 
 LIKED = {"sensible": True, "specific": False}

@@ -29,6 +29,7 @@ from turnwise.contexts.services import import_version
 from turnwise.judging.anchors.file_rows import FileAnchor, FileFacts, FileRow, facts_of, line_error, rows_of
 from turnwise.judging.anchors.packs import store_pack, subject_of, texts_of
 from turnwise.judging.models import Anchor, AnchorPack
+from turnwise.questions.queries import usable_set
 from turnwise.questions.question_sets import question_set
 from turnwise.responses.services import store_file
 
@@ -94,7 +95,7 @@ def import_pack(text: str, *, owner: User, now: datetime) -> AnchorPack:
     facts = facts_of(lines)
     rows = rows_of(lines)
     try:
-        questions = question_set(facts.question_set)
+        questions = usable_set(owner, facts.question_set)
     except UnknownQuestionSetError as error:
         raise line_error(lines[0][0], str(error)) from None
     known, common = _known(questions, facts, rows)

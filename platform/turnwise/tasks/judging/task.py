@@ -117,7 +117,7 @@ class Judging(QueuedTask, ReportedTask, RehearsedTask):
         asks = asks_with_judgments(study, anchors)
         of_people = partial(judging_result, asks, plan=plan, manners=manners(study))
         if anchors.anchors:
-            of_people = partial(with_anchors, of_people, anchors, study, plan)
+            of_people = partial(with_anchors, of_people, anchors, asks, study, plan)
         judges = labels_of_judges(study)
         return partial(with_assisted, of_people, judges, study.protocol) if judges else of_people
 

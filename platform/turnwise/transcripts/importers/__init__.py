@@ -7,6 +7,7 @@ from turnwise.transcripts.importers.checking import Checked, Limits, checked
 from turnwise.transcripts.importers.formats import (
     FORMATS,
     Conversation,
+    OwnSets,
     Problem,
     Rated,
     Source,
@@ -22,6 +23,7 @@ __all__ = [
     "Checked",
     "Conversation",
     "Limits",
+    "OwnSets",
     "Problem",
     "Rated",
     "Source",

@@ -28,16 +28,31 @@ class UnreadableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class OwnSets:
+    """Question sets of researchers that labels of a file may name.
+
+    Attributes:
+        declarations: those that a file names, by key, as `QuestionSet.to_json` gives them.
+        keys: keys that a refusal lists.
+    """
+
+    declarations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keys: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A file of conversations, open for reading from its beginning.
 
     Attributes:
         file: its bytes.
         columns: for tables, the column of each part of a turn, as the researcher chose them; empty: guessed.
+        own_sets: question sets of researchers that labels may name.
     """
 
     file: BinaryIO
     columns: Mapping[str, str] = field(default_factory=dict)
+    own_sets: OwnSets = field(default_factory=OwnSets)
 
     @property
     def is_parquet(self) -> bool:

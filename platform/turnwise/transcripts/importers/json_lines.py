@@ -18,6 +18,7 @@ from turnwise.transcripts.importers.formats import (
     ByRater,
     Conversation,
     Given,
+    OwnSets,
     Problem,
     Source,
     UnreadableError,
@@ -26,7 +27,7 @@ from turnwise.transcripts.importers.formats import (
 )
 
 if TYPE_CHECKING:
-    from evaluation.questions import Answer
+    from evaluation.questions import Answer, QuestionSet
 
 _SPACE = re.compile(r"\s*")
 _AS_LABELS = 'Write {"RATER": {"QUESTION SET": {"QUESTION": ANSWER}}}, with keys of a question set.'
@@ -150,6 +151,7 @@ def _looks_like(head: str) -> bool:
 def read(source: Source) -> Iterator[Conversation | Problem]:
     """Conversations of either shape; turns of a conversation stand on lines that follow each other."""
     open_id, open_turns = "", list[Utterance | Problem]()
+    sets = _Sets(source.own_sets)
     for found in objects(source):
         if isinstance(found, Problem):
             yield found
@@ -160,48 +162,74 @@ def read(source: Source) -> Iterator[Conversation | Problem]:
             yield conversation(open_id, open_turns[0].line, open_turns)
             open_turns = []
         if "turns" in value:
-            yield _whole(value, line)
+            yield _whole(value, line, sets)
         elif not id_:
             yield Problem(
                 line, "This line has neither “turns” nor “conversation”, so it is not a turn of any."
             )
         else:
             open_id = id_
-            open_turns.append(_turn(value, line, id_))
+            open_turns.append(_turn(value, line, id_, sets))
     if open_turns:
         yield conversation(open_id, open_turns[0].line, open_turns)
 
 
-def _whole(value: dict[str, Any], line: int) -> Conversation | Problem:
+class _Sets:
+    """The question sets that labels may name: those of Turnwise, and researchers' own."""
+
+    def __init__(self, own: OwnSets) -> None:
+        self._own = own
+        self._found: dict[str, QuestionSet] = {}
+
+    def named(self, key: str) -> "QuestionSet":
+        """The set with this key.
+
+        Raises:
+            UnknownQuestionSetError: there is none; the message lists the keys that there are.
+        """
+        from evaluation.questions import question_set  # takes longer than reading a file
+
+        if key not in self._found:
+            self._found[key] = question_set(key, self._declared, self._own.keys)
+        return self._found[key]
+
+    def _declared(self, key: str) -> "QuestionSet | None":
+        from evaluation.questions import QuestionSet
+
+        declaration = self._own.declarations.get(key)
+        return QuestionSet.from_json(dict(declaration)) if declaration else None
+
+
+def _whole(value: dict[str, Any], line: int, sets: _Sets) -> Conversation | Problem:
     turns = value["turns"]
     if not isinstance(turns, list):
         return Problem(line, "“turns” is not a list.")
     id_ = str(value.get("id", f"line {line}"))[:200]
-    labels = _labels(value, line, id_, "dialogue")
+    labels = _labels(value, line, id_, "dialogue", sets)
     if isinstance(labels, Problem):
         return labels
-    found = conversation(id_, line, [_turn(each, line, id_) for each in turns])
+    found = conversation(id_, line, [_turn(each, line, id_, sets) for each in turns])
     return replace(found, by_rater=labels) if isinstance(found, Conversation) else found
 
 
-def _turn(value: object, line: int, id_: str) -> Utterance | Problem:
+def _turn(value: object, line: int, id_: str, sets: _Sets) -> Utterance | Problem:
     found = parse_utterance(value, speaker="speaker", text="text", line=line)
     if isinstance(found, Problem) or not isinstance(value, dict):
         return found
-    labels = _labels(value, line, id_, "turn")
+    labels = _labels(value, line, id_, "turn", sets)
     return labels if isinstance(labels, Problem) else replace(found, by_rater=labels)
 
 
-def _labels(value: dict[str, Any], line: int, id_: str, subject: str) -> ByRater | Problem:
+def _labels(value: dict[str, Any], line: int, id_: str, subject: str, sets: _Sets) -> ByRater | Problem:
     """Labels of a conversation or a turn: by rater, by key of the question set, answers by question."""
     given = value.get("labels") or {}
     if not isinstance(given, dict):
         return Problem(line, f"“labels” in conversation “{id_}” is not an object of raters. {_AS_LABELS}")
     found: dict[str, Given] = {}
-    for rater, sets in given.items():
-        if not rater.strip() or not isinstance(sets, dict):
+    for rater, by_set in given.items():
+        if not rater.strip() or not isinstance(by_set, dict):
             return Problem(line, f"Labels in conversation “{id_}” cannot be read. {_AS_LABELS}")
-        answers = {key: _answers(key, each, subject) for key, each in sets.items()}
+        answers = {key: _answers(key, each, subject, sets) for key, each in by_set.items()}
         for each in answers.values():
             if isinstance(each, str):
                 return Problem(line, f"Labels of “{rater}” in conversation “{id_}”: {each}")
@@ -209,13 +237,13 @@ def _labels(value: dict[str, Any], line: int, id_: str, subject: str) -> ByRater
     return found
 
 
-def _answers(key: str, answers: object, subject: str) -> "dict[str, Answer] | str":
+def _answers(key: str, answers: object, subject: str, sets: _Sets) -> "dict[str, Answer] | str":
     """Answers to a question set as they are stored; a sentence that says why they are none."""
-    from evaluation.questions import AnswersError, Subject, UnknownQuestionSetError, question_set
+    from evaluation.questions import AnswersError, Subject, UnknownQuestionSetError
     from evaluation.questions.answers import checked  # takes longer than reading a file
 
     try:
-        questions = question_set(key)
+        questions = sets.named(key)
         if Subject(subject) not in questions.subjects:
             about = {"dialogue": "whole conversations", "turn": "turns"}[subject]
             return f"the questions “{key}” are not about {about}."

@@ -11,6 +11,7 @@ from turnwise.transcripts.file_reading import Preview, preview
 from turnwise.transcripts.importers import FORMATS, Source
 from turnwise.transcripts.importers.turn_table import PARTS
 from turnwise.transcripts.importing import ImportRefusedError, guessed_systems, leave_out_unrateable
+from turnwise.transcripts.own_sets import every_set
 from turnwise.transcripts.storing import BY_COMMAND, import_file
 
 
@@ -56,7 +57,7 @@ class Command(BaseCommand):
         with opened:
             format_key = options["format"] or _guessed(opened, file)
             columns = _columns(options["column"])
-            seen = preview(Source(opened, columns), format_key, BY_COMMAND)
+            seen = preview(Source(opened, columns, every_set()), format_key, BY_COMMAND)
             leave_out_unrateable(found, seen)
             systems = guessed_systems(seen.speakers, talkers_judge=seen.talkers_judge) | _named(
                 options["system"], seen
