@@ -167,7 +167,7 @@ def test_every_program_has_the_settings_of_its_container(built: dict[str, list[D
     plain = settings | {each: own[each]["value"] for each in own if "value" in own[each]}
 
     assert settings.keys() | own.keys() == wanted.keys() | ADDED.get(name, set())
-    for setting in plain.keys() & wanted.keys():
+    for setting in (plain.keys() & wanted.keys()) - ADDED.get(name, set()):
         assert plain[setting] == native["filled_in"](wanted[setting]), setting
     # The others are secrets, and no value of theirs is here.
     secret = {each for each in own if "value" not in own[each]}
@@ -227,6 +227,8 @@ def test_what_the_documents_name_is_there(built: dict[str, list[Document]], over
     assert claims == named(documents, "PersistentVolumeClaim")
     assert maps == named(documents, "ConfigMap")
     assert secrets == {"turnwise", "turnwise-owner"}
+    assert {each["name"] for each in references(documents, "secretRef")} == {"turnwise-settings"}
+    assert all(each["optional"] for each in references(documents, "secretRef"))
     assert named(documents, "Secret") == set()
     for kind, where in (("Service", "selector"), ("PodDisruptionBudget", "selector")):
         for each in (document for document in documents if document["kind"] == kind):
