@@ -16,12 +16,11 @@ import yaml
 ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 OURS = SERVICES.keys() - {"postgresql", "redis", "nginx"}
-DOCUMENTED = set(
-    re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE)
-)
+DOCUMENTED = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE))
 # What a deployment decides: addresses of its services, where its data are, which program hosts which bots.
 OF_THE_DEPLOYMENT = {
-    "DATABASE_URL", "APPLICATION_DATABASE_URL", "REDIS_URL", "SECRET_KEY", "TURNWISE_VAR", "XDG_DATA_HOME", "TURNWISE_BOTS",
+    "DATABASE_URL", "APPLICATION_DATABASE_URL", "REDIS_URL", "SECRET_KEY",
+    "TURNWISE_VAR", "XDG_DATA_HOME", "TURNWISE_BOTS",
 }  # fmt: skip
 # Errors with their source are for nobody outside; the others belong to `turnwise api`, a client.
 NOT_FOR_SERVERS = {"DEBUG", "TURNWISE_URL", "TURNWISE_TOKEN"}
@@ -85,19 +84,19 @@ def test_pods_get_what_an_overlay_and_its_secret_say(tmp_path: Path) -> None:
         [program, "kustomize", str(tmp_path / "lab")], capture_output=True, text=True, check=True
     )
     documents = list(yaml.safe_load_all(done.stdout))
-    (plain,) = (each["data"] for each in documents if each["kind"] == "ConfigMap")
+    ((name_of_map, plain),) = (
+        (each["metadata"]["name"], each["data"]) for each in documents if each["kind"] == "ConfigMap"
+    )
     found = {each["metadata"]["name"]: each for each in documents if each["kind"] in ("Deployment", "Job")}
 
     for name in OURS:
         (container,) = found[name]["spec"]["template"]["spec"]["containers"]
-        sources = [list(source.values())[0] for source in container["envFrom"]]
+        shared, secret = (next(iter(source.values())) for source in container["envFrom"])
         own = {each["name"]: each["value"] for each in container["env"] if "value" in each}
         wanted = [each for each in SETTINGS if (name, each) not in WITH_A_LIMIT]
         assert {each: (plain | own)[each] for each in wanted} == {each: f"as {each} says" for each in wanted}
-        assert sources[0]["name"] == found["setup"]["spec"]["template"]["spec"]["containers"][0]["envFrom"][
-            0
-        ]["configMapRef"]["name"]
-        assert sources[1] == {"name": "turnwise-settings", "optional": True}
+        assert shared["name"] == name_of_map
+        assert secret == {"name": "turnwise-settings", "optional": True}
 
 
 def test_the_base_for_kubernetes_lists_every_setting_that_is_no_secret() -> None:
