@@ -4,6 +4,7 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
@@ -18,7 +19,8 @@ from turnwise.accounts.colleagues import UnknownPersonError, people_named
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.accounts.models import User
 from turnwise.bots import queries, services, tasks, trial
-from turnwise.bots.models import OPERATED, Bot
+from turnwise.bots.models import LONGEST_NOTE, OPERATED, Bot, BotVersion
+from turnwise.live.cursors import PathKey
 from turnwise.live.http_responses import answers
 from turnwise.live.jobs import NOT_STARTED, is_sent
 
@@ -84,6 +86,17 @@ class VersionOut(Schema):
     fingerprint: str
     details: dict[str, Any]
     first_seen_at: datetime
+    perplexity: float | None = Field(description="Per token; null: not known.")
+    perplexity_data: str = Field(description="The held-out data on which it was measured.")
+    perplexity_tokenizer: str = Field(description="What counted as a token.")
+
+
+class PerplexityIn(Sent):
+    """Measured perplexity of a version."""
+
+    perplexity: float | None = Field(description="Per token, at least 1; null removes it.")
+    measured_on: str = Field("", max_length=LONGEST_NOTE, description="The held-out data.")
+    tokenizer: str = Field("", max_length=LONGEST_NOTE, description="What counts as a token.")
 
 
 class CopyOut(Schema):
@@ -248,6 +261,29 @@ def versions(request: AuthenticatedHttpRequest, name: str) -> list[Any]:
     return list(
         get_object_or_404(queries.visible_bots(request.user), name=name).versions.order_by("-first_seen_at")
     )
+
+
+@router.put(
+    "/bots/{slug:name}/versions/{version}/perplexity", response=answers(VersionOut, 404, has_body=True)
+)
+def set_perplexity(
+    request: AuthenticatedHttpRequest, name: str, version: PathKey, sent: PerplexityIn
+) -> BotVersion:
+    """Note the perplexity of a version that its bot does not report itself."""
+    bot = get_object_or_404(queries.visible_bots(request.user), name=name)
+    found = get_object_or_404(bot.versions, pk=version)
+    try:
+        services.record_perplexity(
+            found,
+            perplexity=sent.perplexity,
+            data=sent.measured_on,
+            tokenizer=sent.tokenizer,
+            by=request.user,
+        )
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+    found.refresh_from_db()
+    return found
 
 
 @router.get("/bots/{slug:name}/health", response=answers(list[CopyOut], 404))
