@@ -32,6 +32,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "webhooks:mail_choice": _("chose which events are mailed to them"),
     "accounts:people": _("added a person"),
     "accounts:change_person": _("changed a person's role, access, password or second factor"),
+    "accounts:recover_access": _("got a one-time password from the server's shell"),
     "accounts:invite": _("invited a colleague"),
     "accounts:take_back_invitation": _("revoked an invitation"),
     "accounts:join": _("joined by an invitation"),
