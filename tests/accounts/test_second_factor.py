@@ -195,7 +195,7 @@ def test_the_password_alone_is_replaced_and_a_wrong_name_changes_nothing(rex: Us
     set_up_app(signed_in())
 
     call_command("recover_access", "rex", stdout=StringIO())
-    with pytest.raises(CommandError, match="Nobody signs in here as “rexx”. The admins are: none."):
+    with pytest.raises(CommandError, match=r"Nobody signs in here as “rexx”\. The admins are: none\."):
         call_command("recover_access", "rexx")
 
     assert Authenticator.objects.exists()

@@ -9,8 +9,8 @@ from turnwise.accounts.models import User
 
 class Command(BaseCommand):
     help = (
-        "Print a one-time password for somebody who cannot sign in and whom no other admin can help. It signs "
-        "them out everywhere. The audit log shows it."
+        "Print a one-time password for somebody who cannot sign in and whom no other admin can help. It "
+        "signs them out everywhere. The audit log shows it."
     )
     requires_system_checks = []
 
