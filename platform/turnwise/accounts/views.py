@@ -35,9 +35,18 @@ ATTEMPTS = "100/m"
 FIRST_ATTEMPTS = "3/h"
 
 
+class SignInForm(AuthenticationForm):
+    """Name or confirmed e-mail address, and password."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = gettext_lazy("Username or e-mail address")
+
+
 class SignIn(LoginView):
     """Sign-in page of admins and researchers, also for the Django admin."""
 
+    authentication_form = SignInForm
     template_name = "accounts/sign_in.html"
     redirect_authenticated_user = True
 
@@ -45,11 +54,6 @@ class SignIn(LoginView):
         if guessed_too_often(request, "sign-in", rate="20/m") or _name_too_often(request):
             return too_many(request)
         return super().post(request, *args, **kwargs)
-
-    def get_form(self, form_class: Any = None) -> AuthenticationForm:
-        form = super().get_form(form_class)
-        form.fields["username"].label = gettext_lazy("Username or e-mail address")
-        return form
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         more = {"sign_on_buttons": sign_on_buttons(), "has_mail": bool(settings.MAIL_FROM)}
