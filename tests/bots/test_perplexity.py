@@ -109,7 +109,7 @@ def test_what_somebody_else_entered_is_theirs_the_owner_s_or_an_admin_s_to_chang
 
 
 def test_a_perplexity_is_noted_over_the_api(version: BotVersion, rex: User, mallory: User) -> None:
-    Bot.objects.update(owner=rex)
+    Bot.objects.update(owner=rex, open_to_all=False)
     address = f"/api/bots/scripty/versions/{version.pk}/perplexity"
     rexs, mallorys = (
         Client(headers={"Authorization": f"Bearer {create_token(person, 'test')}"})

@@ -159,8 +159,12 @@ def test_every_service_of_the_containers_runs_with_the_same_command_and_check(
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
-def test_every_program_has_the_settings_of_its_container(built: dict[str, list[Document]], name: str) -> None:
+def test_every_program_has_the_settings_of_its_container(
+    built: dict[str, list[Document]], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     documents, wanted = built["single"], SERVICES[name]["environment"]
+    for setting in wanted:  # the defaults count, not what the tests themselves are told
+        monkeypatch.delenv(setting, raising=False)
     (settings,) = (each["data"] for each in documents if each["kind"] == "ConfigMap")
     program = container(workloads(documents)[name])
     own = {each["name"]: each for each in program["env"]}
