@@ -202,6 +202,16 @@ def test_the_password_alone_is_replaced_and_a_wrong_name_changes_nothing(rex: Us
     assert Event.objects.filter(action="accounts:recover_access").count() == 1
 
 
+def test_a_session_is_listed_after_its_password_was_changed(rex: User) -> None:
+    client = signed_in()
+
+    new = "battery staple horse"
+    client.post("/password/", {"old_password": PASSWORD, "new_password1": new, "new_password2": new})
+
+    assert client.get("/account/sessions/").content.decode().count('<th scope="row"') == 1
+    assert "1 browser" in client.get("/account/").content.decode()
+
+
 def test_a_person_signs_out_everywhere_else(rex: User) -> None:
     here, elsewhere = signed_in(), signed_in()
     page = here.get("/account/sessions/").content.decode()

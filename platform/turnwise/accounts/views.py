@@ -5,6 +5,7 @@ from typing import Any
 
 from allauth.account.internal.flows.login import perform_password_login
 from allauth.account.models import Login
+from allauth.usersessions.models import UserSession
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -99,7 +100,9 @@ class ChangePassword(SuccessMessageMixin[PasswordChangeForm], PasswordChangeView
         if form.user.has_first_password:  # a new user continues to the start page
             self.success_url = reverse_lazy(settings.LOGIN_REDIRECT_URL)
         form.user.has_first_password = False  # saved with the password
-        return super().form_valid(form)
+        response = super().form_valid(form)
+        UserSession.objects.create_from_request(self.request)  # it has another key now
+        return response
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if guessed_too_often(request, "password", rate="10/m", key="user"):

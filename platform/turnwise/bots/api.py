@@ -23,6 +23,7 @@ from turnwise.bots.models import LONGEST_NOTE, OPERATED, Bot, BotVersion
 from turnwise.live.cursors import PathKey
 from turnwise.live.http_responses import answers
 from turnwise.live.jobs import NOT_STARTED, is_sent
+from turnwise.live.problems import InvalidFieldsError
 
 router = Router(tags=["bots"])
 
@@ -179,7 +180,10 @@ def register(request: AuthenticatedHttpRequest, sent: BotIn) -> Status[dict[str,
         bot = services.register_bot(**settings, owner=request.user)
         operators = _operators(bot, sent.operators)
         services.share(
-            bot, named=_people(sent.shared_with), open_to_all=sent.open_to_all, operators=operators
+            bot,
+            named=_people(sent.shared_with),
+            open_to_all=sent.open_to_all,
+            operators=operators,
         )
     return Status(201, _bot_out(queries.bot_status(bot)))
 
@@ -190,11 +194,11 @@ def bot(request: AuthenticatedHttpRequest, name: str) -> dict[str, Any]:
     return _bot_out(queries.bot_status(get_object_or_404(queries.visible_bots(request.user), name=name)))
 
 
-def _people(names: list[str]) -> list[User]:
+def _people(names: list[str], field: str = "shared_with") -> list[User]:
     try:
         return people_named(names)
     except UnknownPersonError as error:
-        raise HttpError(422, str(error)) from None
+        raise InvalidFieldsError({field: [str(error)]}) from None
 
 
 def _operators(bot: Bot, names: list[str]) -> list[User]:
@@ -204,7 +208,7 @@ def _operators(bot: Bot, names: list[str]) -> list[User]:
             f"“operators” names {names[0]}, but nobody answers in the place of “{bot.name}”: its adapter is "
             f"“{bot.adapter}”. Leave the field out, or register a bot with the adapter “{OPERATED}”.",
         )
-    return _people(names)
+    return _people(names, "operators")
 
 
 @router.patch("/bots/{slug:name}", response=answers(BotOut, 404, 409, has_body=True))
@@ -224,7 +228,9 @@ def change(request: AuthenticatedHttpRequest, name: str, sent: BotChange) -> dic
     if (sent.open_to_all, sent.shared_with, sent.operators) != (None, None, None):
         services.share(
             bot,
-            named=bot.shared_with.all() if sent.shared_with is None else _people(sent.shared_with),
+            named=bot.shared_with.all()
+            if sent.shared_with is None
+            else _people(sent.shared_with),
             open_to_all=bot.open_to_all if sent.open_to_all is None else sent.open_to_all,
             operators=None if sent.operators is None else _operators(bot, sent.operators),
         )

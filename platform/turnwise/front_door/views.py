@@ -27,10 +27,12 @@ def front_page(request: HttpRequest) -> HttpResponse:
     """Say what this installation is to people who are not signed in; others go on to Home."""
     if request.user.is_authenticated:
         return redirect("workspace:home")
+    form = SignInForm(request)
+    form.fields["username"].widget.attrs.pop("autofocus")  # a phone would scroll past what the page says
     asked = QUESTION_SETS[UNDER_EACH_REPLY.question_set].questions
     context = {
         "installation": installation.describe(),
-        "form": SignInForm(request),
+        "form": form,
         "sign_on_buttons": sign_on_buttons(),
         "demo_bot": demo.demo_bot(),
         "most_messages": demo.MOST_MESSAGES,
