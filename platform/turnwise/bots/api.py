@@ -228,9 +228,7 @@ def change(request: AuthenticatedHttpRequest, name: str, sent: BotChange) -> dic
     if (sent.open_to_all, sent.shared_with, sent.operators) != (None, None, None):
         services.share(
             bot,
-            named=bot.shared_with.all()
-            if sent.shared_with is None
-            else _people(sent.shared_with),
+            named=bot.shared_with.all() if sent.shared_with is None else _people(sent.shared_with),
             open_to_all=bot.open_to_all if sent.open_to_all is None else sent.open_to_all,
             operators=None if sent.operators is None else _operators(bot, sent.operators),
         )
