@@ -124,7 +124,7 @@ def _restore(name: str, arguments: list[str]) -> None:
         installation.ensure_secret_key(folder)
         print(
             f"{folder} is new and has a secret key of its own. Put the file secret_key of the old "
-            "installation there before you start it: without it, stored keys of services, secrets of webhooks "
+            "installation there before you start it: without it, keys of services, secrets of webhooks "
             "and panels, and second factors cannot be read, and workers need their resume codes.",
             flush=True,
         )
