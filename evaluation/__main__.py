@@ -59,7 +59,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
+    if "equal" in answer:
+        print(_verdict(answer), file=sys.stderr)  # below hundreds of lines, where a person looks
     return 0 if answer.get("equal", True) else 1
+
+
+def _verdict(recomputed: dict[str, Any]) -> str:
+    """Sentence that says whether a bundle's report follows from its data."""
+    if recomputed["equal"]:
+        return f"Equal: all {recomputed['values']:,} values of the bundle's report follow from its data."
+    counts = (
+        f"{len(recomputed['differences']):,} values differ",
+        f"{len(recomputed['not_computed']):,} are not computed by this version",
+        f"{len(recomputed['changed_files']):,} files have changed since the bundle was made",
+    )
+    found = ", ".join(each for each in counts if not each.startswith("0 "))
+    return f"Not equal: {found}. The output above names them."
 
 
 def ssa(options: argparse.Namespace) -> dict[str, Any]:

@@ -46,6 +46,7 @@ def test_an_invited_person_joins_once_with_their_own_password(
     assert (weak.status_code, taken.status_code, came.status_code) == (422, 422, 302)
     assert "at least 12 characters" in weak.content.decode()
     assert browser.get("/home/").status_code == 200
+    assert browser.get("/account/sessions/").content.decode().count('<th scope="row"') == 1
     nina = User.objects.get(username="nina")
     assert (nina.is_superuser, nina.is_staff, nina.has_first_password) == (is_admin, is_admin, False)
     assert "Nina of the lab" not in admin.get("/people/").content.decode()

@@ -2,11 +2,13 @@
 
 import re
 import time
+from io import StringIO
 
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.contrib.auth import SESSION_KEY
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from pytest_django.fixtures import Settings
@@ -170,6 +172,44 @@ def test_an_admin_removes_a_lost_factor(rex: User, ada: User) -> None:
     assert "second factor" in Event.objects.filter(name="ada").latest("pk").description
     admin.post(f"/people/{ada.pk}/", {"what": "second_factor"})
     assert "This is you." in admin.get("/people/").content.decode()
+
+
+def test_the_only_admin_gets_in_again_from_the_shell_of_the_server(rex: User) -> None:
+    User.objects.filter(pk=rex.pk).update(is_superuser=True)
+    browser = signed_in()
+    set_up_app(browser)
+    said = StringIO()
+
+    call_command("recover_access", "rex", "--second-factor", stdout=said)
+
+    (password,) = re.findall(r"signs in once with (\S+), and", said.getvalue())
+    assert browser.get("/home/")["Location"].startswith("/sign-in/")
+    client = Client()
+    client.post("/sign-in/", {"username": "rex", "password": password})
+    assert is_signed_in(client)
+    assert client.get("/home/")["Location"] == "/password/"
+    assert Event.objects.filter(name="rex", action="accounts:recover_access").get().path == ""
+
+
+def test_the_password_alone_is_replaced_and_a_wrong_name_changes_nothing(rex: User) -> None:
+    set_up_app(signed_in())
+
+    call_command("recover_access", "rex", stdout=StringIO())
+    with pytest.raises(CommandError, match=r"Nobody signs in here as “rexx”\. The admins are: none\."):
+        call_command("recover_access", "rexx")
+
+    assert Authenticator.objects.exists()
+    assert Event.objects.filter(action="accounts:recover_access").count() == 1
+
+
+def test_a_session_is_listed_after_its_password_was_changed(rex: User) -> None:
+    client = signed_in()
+
+    new = "battery staple horse"
+    client.post("/password/", {"old_password": PASSWORD, "new_password1": new, "new_password2": new})
+
+    assert client.get("/account/sessions/").content.decode().count('<th scope="row"') == 1
+    assert "1 browser" in client.get("/account/").content.decode()
 
 
 def test_a_person_signs_out_everywhere_else(rex: User) -> None:

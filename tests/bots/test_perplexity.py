@@ -3,7 +3,9 @@
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
+from django.test import Client
 
+from turnwise.accounts.credentials import create_token
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot, BotVersion
 from turnwise.bots.services import record_perplexity, register_bot, version_of
@@ -104,3 +106,25 @@ def test_what_somebody_else_entered_is_theirs_the_owner_s_or_an_admin_s_to_chang
 
     version.refresh_from_db()
     assert version.perplexity == 9.8
+
+
+def test_a_perplexity_is_noted_over_the_api(version: BotVersion, rex: User, mallory: User) -> None:
+    Bot.objects.update(owner=rex, open_to_all=False)
+    address = f"/api/bots/scripty/versions/{version.pk}/perplexity"
+    rexs, mallorys = (
+        Client(headers={"Authorization": f"Bearer {create_token(person, 'test')}"})
+        for person in (rex, mallory)
+    )
+    sent = {"perplexity": 31.77, "measured_on": "held-out pairs", "tokenizer": "BPE 4,096"}
+
+    noted = rexs.put(address, sent, content_type="application/json")
+    refused = rexs.put(address, sent | {"measured_on": ""}, content_type="application/json")
+
+    assert noted.status_code == 200
+    (listed,) = rexs.get("/api/bots/scripty/versions").json()
+    assert (listed["perplexity"], listed["perplexity_data"]) == (31.77, "held-out pairs")
+    assert (refused.status_code, "held-out data" in refused.json()["detail"]) == (422, True)
+    assert mallorys.put(address, sent, content_type="application/json").status_code == 404
+    assert (
+        rexs.put(address, {"perplexity": None}, content_type="application/json").json()["perplexity"] is None
+    )

@@ -53,7 +53,7 @@ async def test_a_new_worker_learns_by_doing_and_begins(visit: Visit, make_study:
     wording = "Would a person have given this answer?"
     await told(page, "The author would say something else.", f"{wording} You said Yes, the author says No")
     await expect(page.locator("#feedback-why")).to_contain_text("facts about trains")
-    await page.get_by_role("button", name="That was the last one").click()
+    await page.get_by_role("button", name="Continue").click()
     await expect(page.locator("#summed-up")).to_contain_text("1 of 2")
     assert await wanda.flaws() == []
 
@@ -111,7 +111,7 @@ async def test_contexts_alone_are_tried_and_then_judged_on_a_phone(
         await wanda.answer(*answers)
         await expect(page.locator("#feedback-title")).to_have_text("The author would say the same.")
         last = number == len(examples) - 1
-        await page.get_by_role("button", name="That was the last one" if last else "Next example").click()
+        await page.get_by_role("button", name="Continue" if last else "Next example").click()
     await expect(page.locator("#summed-up")).to_contain_text("4 of 4")
     await page.get_by_role("button", name="Start now").click()
 

@@ -159,15 +159,19 @@ def test_every_service_of_the_containers_runs_with_the_same_command_and_check(
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
-def test_every_program_has_the_settings_of_its_container(built: dict[str, list[Document]], name: str) -> None:
+def test_every_program_has_the_settings_of_its_container(
+    built: dict[str, list[Document]], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     documents, wanted = built["single"], SERVICES[name]["environment"]
+    for setting in wanted:  # the defaults count, not what the tests themselves are told
+        monkeypatch.delenv(setting, raising=False)
     (settings,) = (each["data"] for each in documents if each["kind"] == "ConfigMap")
     program = container(workloads(documents)[name])
     own = {each["name"]: each for each in program["env"]}
     plain = settings | {each: own[each]["value"] for each in own if "value" in own[each]}
 
     assert settings.keys() | own.keys() == wanted.keys() | ADDED.get(name, set())
-    for setting in plain.keys() & wanted.keys():
+    for setting in (plain.keys() & wanted.keys()) - ADDED.get(name, set()):
         assert plain[setting] == native["filled_in"](wanted[setting]), setting
     # The others are secrets, and no value of theirs is here.
     secret = {each for each in own if "value" not in own[each]}
@@ -227,6 +231,8 @@ def test_what_the_documents_name_is_there(built: dict[str, list[Document]], over
     assert claims == named(documents, "PersistentVolumeClaim")
     assert maps == named(documents, "ConfigMap")
     assert secrets == {"turnwise", "turnwise-owner"}
+    assert {each["name"] for each in references(documents, "secretRef")} == {"turnwise-settings"}
+    assert all(each["optional"] for each in references(documents, "secretRef"))
     assert named(documents, "Secret") == set()
     for kind, where in (("Service", "selector"), ("PodDisruptionBudget", "selector")):
         for each in (document for document in documents if document["kind"] == kind):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,13 @@ def test_an_unknown_paper_is_refused(capsys: pytest.CaptureFixture[str]) -> None
         main(["maena"])
 
     assert "choose from" in capsys.readouterr().err
+
+
+def test_without_the_models_the_command_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)  # as where it is not installed
+    monkeypatch.delitem(sys.modules, "chatbots.meena.model", raising=False)
+
+    assert main([]) == 0
+    assert "computed now: not here, as torch is not installed: pip install" in capsys.readouterr().out

@@ -122,6 +122,10 @@ def test_the_data_alone_gives_every_number_of_the_stored_report(full: Study, bun
 
     assert done.returncode == 0, done.stderr or done.stdout[:2000]
     answer = json.loads(done.stdout)
+    assert (
+        done.stderr
+        == f"Equal: all {answer['values']:,} values of the bundle's report follow from its data.\n"
+    )
     assert answer["report"] == stored
     assert (answer["equal"], answer["differences"], answer["changed_files"]) == (True, [], [])
     assert stored["excluded"][0]["reason"] == "Always the same answer"
@@ -192,6 +196,7 @@ def test_a_changed_label_is_detected(full_bundle: Path) -> None:
 
     assert done.returncode == 1
     answer = json.loads(done.stdout)
+    assert done.stderr.startswith(f"Not equal: {len(answer['differences']):,} values differ, 1 files have")
     assert answer["changed_files"] == ["data/labels.jsonl"]
     assert any(re.fullmatch(r"bots\[.\]\.cells\[1\]\.value", each["where"]) for each in answer["differences"])
 

@@ -40,6 +40,17 @@ def test_a_stranger_reads_what_this_is_and_can_sign_in(client: Client, bot: Bot)
     assert 'action="/sign-in/"' in page
 
 
+def test_it_offers_every_way_to_sign_in(client: Client, bot: Bot, settings: Settings) -> None:
+    settings.OIDC_ISSUER, settings.OIDC_NAME = "https://login.example.org", "the university"
+
+    page = client.get("/").content.decode()
+
+    assert "Username or e-mail address" in page
+    assert "Sign in with the university" in page
+    assert 'href="/sign-in/">Sign in with a passkey' in page
+    assert 'href="/password/reset/">Forgot your password?' in page
+
+
 def test_who_is_signed_in_goes_on_to_home(client: Client, rex: User) -> None:
     client.force_login(rex)
 

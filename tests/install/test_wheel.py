@@ -280,4 +280,16 @@ def test_a_backup_a_bundle_and_the_doctor_of_a_running_installation(
     found = {each["check"]: each["state"] for each in json.loads(examined.stdout)["findings"]}
     assert {found[name] for name in ("PostgreSQL", "Redis", "migrations", "port")} == {"ok"}, examined.stdout
     assert backup.stat().st_size > 10_000
+    new = installed.home / "new"
+    mistyped = installed.run(*installed.command("restore", "al.dump", "--data", str(new)))
+    assert (mistyped.returncode, mistyped.stderr) == (2, "There is no file al.dump.\n")
+    assert not new.exists()
+    restored = installed.run(*installed.command("restore", str(backup), "--data", str(new)))
+    assert restored.returncode == 0, restored.stderr
+    assert restored.stdout.startswith(
+        f"{new} is new and has a secret key of its own. Put the file secret_key"
+    )
+    assert restored.stdout.endswith(f"{backup} is restored.\n")
+    again = installed.run(*installed.command("restore", str(backup), "--data", str(new)))
+    assert (again.returncode, "would be gone" in again.stderr) == (1, True)
     assert "README.md" in {name.rpartition("/")[2] for name in zipfile.ZipFile(bundle).namelist()}

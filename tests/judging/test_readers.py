@@ -14,6 +14,7 @@ from tests.conftest import MakeQueue, MakeStudy, start_dialogue, worker_of
 from tests.desks import begin, judge
 from tests.planted import talked
 from tests.rewriting import rewriting
+from turnwise.accounts.credentials import create_token
 from turnwise.accounts.models import User
 from turnwise.dialogues.models import Dialogue
 from turnwise.judging.items import subjects
@@ -99,6 +100,34 @@ def test_a_button_starts_the_comparison_and_its_result_is_stored(
 
     transcript = browser.get(f"/dialogues/{read.public_id}/").content.decode()
     assert "<b>No</b> 2, <b>Yes</b> 1" in transcript
+
+
+def test_the_api_computes_and_reads_the_same(read: Dialogue, rex: User, mallory: User) -> None:
+    rexs, mallorys = (
+        Client(headers={"Authorization": f"Bearer {create_token(person, 'test')}"})
+        for person in (rex, mallory)
+    )
+    address = f"/api/studies/{read.study.code}/readers"
+
+    first = rexs.get(address).json()
+    asked = rexs.post(address).json()
+    reader_comparison.run_comparison(read.study.work_asks[0].pk)
+    found = rexs.get(address).json()
+
+    assert (first["state"], first["bots"], asked["state"]) == ("none", [], "queued")
+    assert (found["state"], found["outdated"]) == ("ready", False)
+    assert found["bots"] == Agreement.objects.get(ask__study=read.study).figures
+    assert [each["first"] for each in found["bots"][0]["scores"]] == [100, 100, 100]
+    assert mallorys.get(address).status_code == rexs.get(f"{address}?ask=7").status_code == 404
+
+
+def test_the_api_compares_nothing_where_no_reader_judged_the_same(study: Study, rex: User) -> None:
+    rexs = Client(headers={"Authorization": f"Bearer {create_token(rex, 'test')}"})
+    address = f"/api/studies/{study.code}/readers"
+
+    assert rexs.get(address).json()["state"] == "nothing-in-common"
+    assert rexs.post(address).status_code == 409
+    assert not Agreement.objects.exists()
 
 
 def test_a_further_label_makes_the_comparison_outdated_until_the_next_one(

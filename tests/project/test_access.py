@@ -42,7 +42,7 @@ from turnwise.accounts.models import ApiToken, User
 from turnwise.audits.services import start
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
-from turnwise.bots.services import register_bot
+from turnwise.bots.services import register_bot, version_of
 from turnwise.crowd.entry.sessions import COOKIE, signed
 from turnwise.crowd.models import PanelAct, Participation, Redaction, StudyPanel, Waiting
 from turnwise.crowd.places.assignment import admit, assign
@@ -194,6 +194,7 @@ RULES = {
     "trash:put_back": OWNER,  # whose it was
     "crowd:participants": OWNER,
     "crowd:act": OWNER,
+    "crowd:exclude": OWNER,
     "crowd:pause": OWNER,
     "crowd:go_on": OWNER,
     "crowd:prolific": OWNER,
@@ -223,6 +224,9 @@ RULES = {
     "judging_task": PUBLIC,
     "judging_task:second_groups": OWNER,
     "judging_task:both_groups": OWNER,
+    "judging_task:contexts": OWNER,
+    "judging_task:context": OWNER,
+    "judging_task:context_file": OWNER,
     "judging_task:both_groups_csv": OWNER,
     "arena": PUBLIC,
     "pairs": PUBLIC,
@@ -336,6 +340,13 @@ def test_every_page_has_a_rule() -> None:
     without = [page.name for page in OURS if page.rule is None]
 
     assert not without, f"Say in RULES who may come to {without}."
+
+
+def test_no_page_of_a_study_is_for_everybody_because_its_neighbours_are() -> None:
+    """Pages of workers and of researchers share namespaces; the rule of the workers' must not cover both."""
+    open_to_all = [page.name for page in OURS if page.rule == PUBLIC and is_of_study(page)]
+
+    assert open_to_all == []
 
 
 def methods_of(view: Any) -> set[str]:
@@ -478,6 +489,7 @@ def things(
             "delivery": delivery.pk,
             "context_set": version.context_set_id,
             "number": 1,
+            "version": version_of(bot, {"adapter": "scripted"}).pk,
             "run": run.pk,
             "item": item.key,
             "judge": judge_run.pk,

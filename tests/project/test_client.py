@@ -155,7 +155,7 @@ async def test_a_judging_study_is_made_without_blocking_the_event_loop(
         copy = (await study.rehearse(4)).study
         bundle = await copy.bundle(tmp_path / "static.zip")
         await study.open()
-        await consent(address.rstrip("/") + study.details["entry"])
+        await consent(study.link)
         person = (await study.participants().to_list())[0]
         decision = await study.quality.decide(person["worker"], "exclude", "Answers at random.")
         undone = await study.quality.undo(decision["id"])
@@ -209,7 +209,7 @@ def test_every_other_method_of_a_study_reaches_its_call(
         check = study.quality.add_check("ssa", "sensible", True)
         left = study.quality.remove_check(check["id"])
         study.open()
-        asyncio.run(consent(address.rstrip("/") + study.details["entry"]))
+        asyncio.run(consent(study.link))
         worker = study.participants().to_list()[0]["worker"]
         ended = study.end(worker, "withdrawn"), study.end(worker, "withdrawn")
         study.give_bonus([worker], "0.50", "Thank you.")
@@ -319,6 +319,10 @@ def test_the_api_is_called_from_the_shell(installation: tuple[str, str, str], tm
     refused = shell(address, reading, "POST", "/studies", "-b", draft)
     absent = shell(address, token, "GET", "/studies/none")
 
+    environment = {**os.environ, "TURNWISE_URL": address, "TURNWISE_TOKEN": token}
+    listing = f"{sys.executable} -m turnwise api GET /adapters | head --lines 1"
+    cut = subprocess.run(["bash", "-c", listing], env=environment, capture_output=True, text=True)
+    assert (cut.stdout, cut.stderr) == ("[\n", "")
     assert [json.loads(row)["code"] for row in rows] == [code]
     assert (written.returncode, target.read_text()[:9]) == (0, "dialogue,"), written.stderr
     assert (refused.returncode, "studies" in refused.stderr) == (1, True)

@@ -179,7 +179,7 @@ def test_data_that_postgresql_cannot_reach_any_more_are_refused_with_the_cure(fo
     (folder / "home" / "postgresql" / "data").mkdir(parents=True)
     (folder / "home").chmod(0o700)
 
-    with pytest.raises(StartError, match=r"may not pass .*/home to its data in .* name it with --var"):
+    with pytest.raises(StartError, match=r"may not pass .*/home to its data in .* name it with --data"):
         PostgreSQL(folder / "home" / "postgresql").start()
 
 

@@ -100,7 +100,7 @@ def test_a_second_one_may_not_share_the_folder(running: Any, manage: Manage) -> 
     assert (second.returncode, second.stdout) == (1, "")
     assert second.stderr == (
         f"Turnwise already runs on {running.var} (process {pid}, {running.link}). Stop it with Ctrl-C or "
-        f"`kill {pid}`, or give this one another folder with --var.\n"
+        f"`kill {pid}`, or give this one another folder with --data.\n"
     )
 
 
@@ -180,7 +180,7 @@ def test_external_services_that_do_not_answer_end_the_start_with_one_line(
     ("arguments", "complaint"),
     [
         (["--var", "/dev/null/var"], "The data folder /dev/null/var cannot be written (Not a directory). "),
-        (["--var", ""], "--var is empty. Name a folder for all data, "),
+        (["--var", ""], "--data is empty. Name a folder for all data, "),
         (["--port", "70000"], "--port 70000 is not a port. "),
         (["--port", "-1"], "--port -1 is not a port. "),
         (["--host", "192.0.2.1"], "--host 192.0.2.1 is not an address of this machine "),

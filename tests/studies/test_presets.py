@@ -268,4 +268,5 @@ def test_the_api_names_the_valid_choices(rex: User, sent: dict[str, object], sai
 
     assert answer.status_code == 422
     assert said in answer.json()["detail"]
+    assert [each["field"] for each in answer.json()["errors"]] == [[*sent][-1]]
     assert not Study.objects.exists()

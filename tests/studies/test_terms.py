@@ -126,7 +126,7 @@ def test_the_card_has_every_term_and_says_once_that_people_may_stop(make_study: 
     assert told["Time"] == "about 15 minutes"
     assert "how many characters you paste" in told["What is stored"]
     assert "until 1 day after" in told["How long"]
-    assert "90 days after you finish" in told["How long"]
+    assert "90 days after you finish, provided you have been paid." in told["How long"]
     assert page.count("You may stop at any time") == 1
     assert "close the page, or press “Leave the study”" in told["Stopping"]
     assert page.index('class="terms"') < page.index('id="consent"')
@@ -136,6 +136,8 @@ def test_the_card_has_every_term_and_says_once_that_people_may_stop(make_study: 
 
 def test_unpaid_work_says_so(study: Study) -> None:
     assert terms(study)["Pay"] == "This work is not paid."
+    assert "180 days after you finish. What you wrote" in " ".join(terms(study)["How long"].split())
+    assert "paid" not in terms(study)["How long"]
     assert "Contact for questions" not in terms(study)
 
 

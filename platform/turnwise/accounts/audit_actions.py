@@ -32,6 +32,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "webhooks:mail_choice": _("chose which events are mailed to them"),
     "accounts:people": _("added a person"),
     "accounts:change_person": _("changed a person's role, access, password or second factor"),
+    "accounts:recover_access": _("got a one-time password from the server's shell"),
     "accounts:invite": _("invited a colleague"),
     "accounts:take_back_invitation": _("revoked an invitation"),
     "accounts:join": _("joined by an invitation"),
@@ -303,6 +304,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "judging:make_pack": _("made an anchor pack"),
     "judging:item_gold": _("made an item a gold item or undid that"),
     "judging:compare_readers": _("had the readers compared"),
+    "api-1:compare_with_readers": _("had the readers compared"),
     "judging_task:second_groups": _("made a second group of raters"),
     "pairs:add": _("added pairs to a queue"),
     "api-1:add_pairs": _("added pairs to a queue"),
@@ -351,6 +353,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "api-1:stop_sweep": _("stopped a sweep of N and T"),
     "api-1:continue_sweep": _("continued a sweep of N and T"),
     "comparisons:bot_perplexity": _("noted a bot's perplexity"),
+    "api-1:set_perplexity": _("noted a bot's perplexity"),
 }
 
 

@@ -72,7 +72,7 @@ class AuditLogMiddleware(MiddlewareMixin):
             return response
         person = _signed_in_user(request)
         if person is not None:
-            _record(person, action, request.path, _token_title(request))
+            record(person, action, request.path, token=_token_title(request))
         return response
 
 
@@ -90,7 +90,7 @@ def _token_title(request: HttpRequest) -> str:
     return token.title if token else ""
 
 
-def _record(person: User, action: str, path: str, token: str) -> None:
+def record(person: User, action: str, path: str, *, token: str = "") -> None:
     """Add an entry. If that fails, the change itself stays."""
     try:
         with transaction.atomic():

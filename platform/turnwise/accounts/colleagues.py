@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from turnwise.accounts.audit_log import record
 from turnwise.accounts.mail import checked_address, confirm_address, mailbox_of, send
 from turnwise.accounts.models import Colleague, User
 from turnwise.accounts.second_factor import remove_factors
@@ -73,11 +74,32 @@ def new_password(person: User, *, by: User) -> str:
         ValidationError: the user is the caller, who can change the password instead.
     """
     _refuse_oneself(person, by)
+    return _set_initial_password(person)
+
+
+def _set_initial_password(person: User) -> str:
     password = secrets.token_urlsafe(12)
     person.set_password(password)
     person.has_first_password = True
     person.save(update_fields=["password", "has_first_password"])
     return password
+
+
+@transaction.atomic
+def recover_access(person: User, *, removes_second_factor: bool) -> str:
+    """Set a new initial password from the server's shell, for an admin whom no other admin can help.
+
+    Args:
+        person: the user, who is signed out everywhere.
+        removes_second_factor: whether all factors and recovery codes are removed as well.
+
+    Returns:
+        The password, the only time it is known.
+    """
+    if removes_second_factor:
+        remove_factors(person)
+    record(person, "accounts:recover_access", "")
+    return _set_initial_password(person)
 
 
 def reset_second_factor(person: User, *, by: User) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
@@ -185,6 +186,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         if request.method == "POST" and not request.user.is_authenticated and form.is_valid():
             person = colleagues.join(secret, form.save(commit=False))
             login(request, person, backend=settings.AUTHENTICATION_BACKENDS[0])
+            UserSession.objects.create_from_request(request)
             messages.success(request, _("Welcome. You sign in with this name and password from now on."))
             return _private(redirect("workspace:home"))
     except colleagues.NotInvitedError:

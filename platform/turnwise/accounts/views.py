@@ -5,6 +5,7 @@ from typing import Any
 
 from allauth.account.internal.flows.login import perform_password_login
 from allauth.account.models import Login
+from allauth.usersessions.models import UserSession
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -35,9 +36,18 @@ ATTEMPTS = "100/m"
 FIRST_ATTEMPTS = "3/h"
 
 
+class SignInForm(AuthenticationForm):
+    """Name or confirmed e-mail address, and password."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = gettext_lazy("Username or e-mail address")
+
+
 class SignIn(LoginView):
     """Sign-in page of admins and researchers, also for the Django admin."""
 
+    authentication_form = SignInForm
     template_name = "accounts/sign_in.html"
     redirect_authenticated_user = True
 
@@ -45,11 +55,6 @@ class SignIn(LoginView):
         if guessed_too_often(request, "sign-in", rate="20/m") or _name_too_often(request):
             return too_many(request)
         return super().post(request, *args, **kwargs)
-
-    def get_form(self, form_class: Any = None) -> AuthenticationForm:
-        form = super().get_form(form_class)
-        form.fields["username"].label = gettext_lazy("Username or e-mail address")
-        return form
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         more = {"sign_on_buttons": sign_on_buttons(), "has_mail": bool(settings.MAIL_FROM)}
@@ -95,7 +100,9 @@ class ChangePassword(SuccessMessageMixin[PasswordChangeForm], PasswordChangeView
         if form.user.has_first_password:  # a new user continues to the start page
             self.success_url = reverse_lazy(settings.LOGIN_REDIRECT_URL)
         form.user.has_first_password = False  # saved with the password
-        return super().form_valid(form)
+        response = super().form_valid(form)
+        UserSession.objects.create_from_request(self.request)  # it has another key now
+        return response
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if guessed_too_often(request, "password", rate="10/m", key="user"):

@@ -4,6 +4,7 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
@@ -18,9 +19,11 @@ from turnwise.accounts.colleagues import UnknownPersonError, people_named
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.accounts.models import User
 from turnwise.bots import queries, services, tasks, trial
-from turnwise.bots.models import OPERATED, Bot
+from turnwise.bots.models import LONGEST_NOTE, OPERATED, Bot, BotVersion
+from turnwise.live.cursors import PathKey
 from turnwise.live.http_responses import answers
 from turnwise.live.jobs import NOT_STARTED, is_sent
+from turnwise.live.problems import InvalidFieldsError
 
 router = Router(tags=["bots"])
 
@@ -84,6 +87,17 @@ class VersionOut(Schema):
     fingerprint: str
     details: dict[str, Any]
     first_seen_at: datetime
+    perplexity: float | None = Field(description="Per token; null: not known.")
+    perplexity_data: str = Field(description="The held-out data on which it was measured.")
+    perplexity_tokenizer: str = Field(description="What counted as a token.")
+
+
+class PerplexityIn(Sent):
+    """Measured perplexity of a version."""
+
+    perplexity: float | None = Field(description="Per token, at least 1; null removes it.")
+    measured_on: str = Field("", max_length=LONGEST_NOTE, description="The held-out data.")
+    tokenizer: str = Field("", max_length=LONGEST_NOTE, description="What counts as a token.")
 
 
 class CopyOut(Schema):
@@ -166,7 +180,10 @@ def register(request: AuthenticatedHttpRequest, sent: BotIn) -> Status[dict[str,
         bot = services.register_bot(**settings, owner=request.user)
         operators = _operators(bot, sent.operators)
         services.share(
-            bot, named=_people(sent.shared_with), open_to_all=sent.open_to_all, operators=operators
+            bot,
+            named=_people(sent.shared_with),
+            open_to_all=sent.open_to_all,
+            operators=operators,
         )
     return Status(201, _bot_out(queries.bot_status(bot)))
 
@@ -177,11 +194,11 @@ def bot(request: AuthenticatedHttpRequest, name: str) -> dict[str, Any]:
     return _bot_out(queries.bot_status(get_object_or_404(queries.visible_bots(request.user), name=name)))
 
 
-def _people(names: list[str]) -> list[User]:
+def _people(names: list[str], field: str = "shared_with") -> list[User]:
     try:
         return people_named(names)
     except UnknownPersonError as error:
-        raise HttpError(422, str(error)) from None
+        raise InvalidFieldsError({field: [str(error)]}) from None
 
 
 def _operators(bot: Bot, names: list[str]) -> list[User]:
@@ -191,7 +208,7 @@ def _operators(bot: Bot, names: list[str]) -> list[User]:
             f"“operators” names {names[0]}, but nobody answers in the place of “{bot.name}”: its adapter is "
             f"“{bot.adapter}”. Leave the field out, or register a bot with the adapter “{OPERATED}”.",
         )
-    return _people(names)
+    return _people(names, "operators")
 
 
 @router.patch("/bots/{slug:name}", response=answers(BotOut, 404, 409, has_body=True))
@@ -248,6 +265,29 @@ def versions(request: AuthenticatedHttpRequest, name: str) -> list[Any]:
     return list(
         get_object_or_404(queries.visible_bots(request.user), name=name).versions.order_by("-first_seen_at")
     )
+
+
+@router.put(
+    "/bots/{slug:name}/versions/{version}/perplexity", response=answers(VersionOut, 404, has_body=True)
+)
+def set_perplexity(
+    request: AuthenticatedHttpRequest, name: str, version: PathKey, sent: PerplexityIn
+) -> BotVersion:
+    """Note the perplexity of a version that its bot does not report itself."""
+    bot = get_object_or_404(queries.visible_bots(request.user), name=name)
+    found = get_object_or_404(bot.versions, pk=version)
+    try:
+        services.record_perplexity(
+            found,
+            perplexity=sent.perplexity,
+            data=sent.measured_on,
+            tokenizer=sent.tokenizer,
+            by=request.user,
+        )
+    except ValidationError as error:
+        raise HttpError(422, " ".join(error.messages)) from None
+    found.refresh_from_db()
+    return found
 
 
 @router.get("/bots/{slug:name}/health", response=answers(list[CopyOut], 404))

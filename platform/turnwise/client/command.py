@@ -42,6 +42,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         with Client(address, token) as client:
             _call(client, options, path, query, body)
+        sys.stdout.flush()
+    except BrokenPipeError:  # of `| head`, which has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it ends
     except ApiError as error:
         return _complain(str(error), REFUSED)
     except httpx.HTTPError as error:

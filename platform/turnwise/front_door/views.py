@@ -2,7 +2,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.forms import AuthenticationForm
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -13,6 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 from chatbots.errors import ChatbotError
 from evaluation.questions import QUESTION_SETS
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
+from turnwise.accounts.single_sign_on.buttons import sign_on_buttons
+from turnwise.accounts.views import SignInForm
 from turnwise.bots.trial import UnusableError, json_of
 from turnwise.front_door import demo, examples, installation
 from turnwise.live.markdown import as_html
@@ -26,10 +27,13 @@ def front_page(request: HttpRequest) -> HttpResponse:
     """Say what this installation is to people who are not signed in; others go on to Home."""
     if request.user.is_authenticated:
         return redirect("workspace:home")
+    form = SignInForm(request)
+    form.fields["username"].widget.attrs.pop("autofocus")  # a phone would scroll past what the page says
     asked = QUESTION_SETS[UNDER_EACH_REPLY.question_set].questions
     context = {
         "installation": installation.describe(),
-        "form": AuthenticationForm(request),
+        "form": form,
+        "sign_on_buttons": sign_on_buttons(),
         "demo_bot": demo.demo_bot(),
         "most_messages": demo.MOST_MESSAGES,
         "max_chars": demo.LONGEST_MESSAGE,

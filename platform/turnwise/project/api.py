@@ -38,6 +38,7 @@ from turnwise.judging.anchors.api import router as anchor_packs
 from turnwise.judging.api import router as queues
 from turnwise.judging.items_api import router as items
 from turnwise.judging.plan_api import router as plans
+from turnwise.judging.readers.readers_api import router as readers
 from turnwise.knowledge.api import router as knowledge
 from turnwise.languages.api import router as languages
 from turnwise.live.problems import InvalidFieldsError, problem, problem_response
@@ -135,6 +136,7 @@ api.add_router("", running)
 api.add_router("", queues)
 api.add_router("", items)
 api.add_router("", plans)
+api.add_router("", readers)
 api.add_router("", anchor_packs)
 api.add_router("", judges)
 api.add_router("", judge_labels)

@@ -57,7 +57,7 @@ if any(len(key) < 32 for key in SECRET_KEYS):
 
 DEBUG = flag("DEBUG", False)
 ALLOWED_HOSTS = [
-    host.strip() for host in os.environ.get("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+    host.strip() for host in (os.environ.get("ALLOWED_HOSTS") or "localhost,127.0.0.1,[::1]").split(",")
 ]
 HTTPS = flag("TURNWISE_HTTPS", False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
@@ -285,7 +285,12 @@ CACHES = {
         },
     }
 }
-API_RATE = os.environ.get("TURNWISE_API_RATE", "1200/m")  # requests of a token, or of an address without one
+# Requests of a token, or of an address without one.
+API_RATE = os.environ.get("TURNWISE_API_RATE", "").strip() or "1200/m"
+if not re.fullmatch(r"[1-9][0-9]{0,8}/[smhd]", API_RATE):
+    raise SystemExit(
+        f"TURNWISE_API_RATE={API_RATE!r} is not a rate. Write a number and /s, /m, /h or /d, such as 1200/m."
+    )
 RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
 CHANNEL_LAYERS = {
     "default": {"BACKEND": "turnwise.live.sockets.layer.RedisPubSubLayer", "CONFIG": {"address": REDIS_URL}}
@@ -293,7 +298,7 @@ CHANNEL_LAYERS = {
 
 # --- bots --------------------------------------------------------------------------------------
 # Which of them this process keeps loaded: all, none, or names separated by commas.
-_bots = os.environ.get("TURNWISE_BOTS", "all").strip()
+_bots = os.environ.get("TURNWISE_BOTS", "").strip() or "all"
 BOTS_HERE = None if _bots == "all" else frozenset(_bots.replace(" ", "").split(",")) - {"none", ""}
 BOT_DEADLINE_SECONDS = number("TURNWISE_BOT_DEADLINE", 20)
 BOT_MEMORY_BYTES = int(number("TURNWISE_BOT_MEMORY_GB", 0) * 1e9)

@@ -73,7 +73,7 @@ class Practice {
     byId("feedback-answers").replaceChildren(...verdicts.map(line));
     setText(byId("feedback-why"), this.current.why);
     const isLast = this.at === this.examples.length - 1;
-    setText(byId("next"), isLast ? gettext("That was the last one") : gettext("Next example"));
+    setText(byId("next"), isLast ? gettext("Continue") : gettext("Next example"));
     this.render();
     byId("next").focus({ preventScroll: true });
     if (isDocked()) scrollTo({ top: document.documentElement.scrollHeight }); // the dock has grown over the example

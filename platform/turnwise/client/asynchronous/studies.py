@@ -50,6 +50,11 @@ class AsyncStudy(AsyncStudyParts):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.code} “{self.title}”, {self.state}>"
 
+    @property
+    def link(self) -> str:
+        """Link for workers; once the study is open, anyone who has it can take part."""
+        return self._client.address + str(self.details["entry"])
+
     # --- find and make -------------------------------------------------------------------------
 
     @classmethod

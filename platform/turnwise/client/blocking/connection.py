@@ -24,6 +24,9 @@ class Client:
 
     Requests that the network loses or a busy server refuses are sent up to five times. Each POST has an
     idempotency key, so that nothing is done twice.
+
+    Attributes:
+        address: of the installation, without a slash at its end.
     """
 
     def __init__(
@@ -42,8 +45,9 @@ class Client:
             timeout: seconds for each part of a request.
             sleep: waits between tries and while jobs run.
         """
+        self.address = address.rstrip("/")
         self._http = httpx.Client(
-            base_url=address.rstrip("/") + "/api",
+            base_url=f"{self.address}/api",
             headers={"Authorization": f"Bearer {token}", "User-Agent": "turnwise-client"},
             timeout=timeout,
         )

@@ -113,6 +113,32 @@ def _django_command(command: str, name: str, arguments: list[str]) -> None:
     load_command_class("turnwise.project", command).run_from_argv(["turnwise", name, *arguments])
 
 
+def _restore(name: str, arguments: list[str]) -> None:
+    """Restore a backup, also into a folder in which there is no installation yet."""
+    from turnwise.live.locations import data_folder
+    from turnwise.project.supervision import installation
+    from turnwise.project.supervision.processes import StartError
+
+    folder = data_folder()
+    has_key = os.environ.get("SECRET_KEY") or (folder / "secret_key").exists()
+    files = [each for each in arguments if not each.startswith("-")]
+    if files and not has_key and not os.environ.get("DATABASE_URL"):
+        if not os.path.isfile(files[0]):
+            _end(f"There is no file {files[0]}.")
+        try:
+            installation.make_folder(folder)
+        except StartError as error:
+            _end(str(error))
+        installation.ensure_secret_key(folder)
+        print(
+            f"{folder} is new and has a secret key of its own. Put the file secret_key of the old "
+            "installation there before you start it: without it, keys of services, secrets of webhooks "
+            "and panels, and second factors cannot be read, and workers need their resume codes.",
+            flush=True,
+        )
+    _django_command("restore", name, arguments)
+
+
 def _module(module: str, _name: str, arguments: list[str]) -> None:
     os.execv(sys.executable, [sys.executable, "-m", module, *arguments])
 
@@ -163,7 +189,6 @@ def _require_installation() -> None:
 _OURS = {
     "hostbots": ("hostbots", "keep bots loaded, on this or another machine"),
     "backup": ("backup", "write the database to a file"),
-    "restore": ("restore", "replace the database by a backup"),
     "bundle": ("bundle", "write a study's data and results to a zip archive"),
     "import": ("import_dialogues", "import a file of conversations into a study"),
     "rehearse": ("rehearse", "try a study with simulated workers"),
@@ -178,6 +203,7 @@ SUBCOMMANDS = {
     **{
         name: Subcommand(line, partial(_django_command, command)) for name, (command, line) in _OURS.items()
     },
+    "restore": Subcommand("replace the database by a backup, or begin with it in a new folder", _restore),
     "api": Subcommand("call the REST API of an installation, here or elsewhere", _api),
     "papers": Subcommand("say which published tables can be reproduced, and how", _papers),
     "manage": Subcommand("any command of Django, such as shell or createsuperuser", _manage),

@@ -46,7 +46,7 @@ _CURE = re.compile(r"(?<=\.) (?=(?:Check|Change|Choose|Correct|Create|Set|Stop|U
 def refusal(check: str, error: StartError | SystemExit) -> Finding:
     """Finding of what would keep Turnwise from starting, with its cure."""
     parts = _CURE.split(str(error).removeprefix(f"{check}: "), maxsplit=1)
-    return problem(check, parts[0], parts[1].replace("--var", "--data") if parts[1:] else "")
+    return problem(check, parts[0], parts[1] if parts[1:] else "")
 
 
 def run_checks(checks: Iterable[tuple[str, Check]]) -> Iterator[Finding]:

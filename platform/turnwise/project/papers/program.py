@@ -38,7 +38,12 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _computed(entry: Entry) -> str:
-    return COMPUTATIONS[entry.figure]() if entry.figure else ""
+    if not entry.figure:
+        return ""
+    try:
+        return COMPUTATIONS[entry.figure]()
+    except ModuleNotFoundError as error:  # an extra that is not installed
+        return f"not here, as {error.name} is not installed: pip install 'turnwise[models]'"
 
 
 def _counts(papers: Sequence[Paper]) -> str:

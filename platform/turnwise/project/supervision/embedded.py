@@ -52,7 +52,7 @@ def passable_data_folder(folder: Path) -> Path:
     if folder.exists():
         raise StartError(
             f"PostgreSQL does not run as root, and its user may not pass {closed} to its data in {folder}. "
-            f"Move the data folder to where every user may pass, and name it with --var."
+            f"Move the data folder to where every user may pass, and name it with --data."
         )
     elsewhere = Path(tempfile.mkdtemp(prefix="postgresql-", dir=_folder()))
     folder.symlink_to(elsewhere)
@@ -289,7 +289,7 @@ def _private_folder(folder: Path, name: str, user: pwd.struct_passwd | None) -> 
         found = each.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner, os.geteuid()):
             raise StartError(
-                f"{each} belongs to another user. Remove it, or give its owner's data another --var."
+                f"{each} belongs to another user. Remove it, or choose another folder with --data."
             )
         each.chmod(0o700)
         if user:

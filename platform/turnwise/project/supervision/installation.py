@@ -33,7 +33,7 @@ def make_folder(var: Path) -> None:
     except OSError as error:
         raise StartError(
             f"The data folder {var} cannot be written ({error.strerror}). "
-            "Change its permissions, or choose another folder with --var."
+            "Change its permissions, or choose another folder with --data."
         ) from None
 
 
@@ -64,10 +64,10 @@ def _already_running(var: Path, note: str) -> str:
         running = json.loads(note)
         pid, where = running["pid"], running["link"] or "just starting"
     except (json.JSONDecodeError, KeyError):
-        return f"Another program holds {var / 'lock'}. Try again, or choose another folder with --var."
+        return f"Another program holds {var / 'lock'}. Try again, or choose another folder with --data."
     return (
         f"Turnwise already runs on {var} (process {pid}, {where}). "
-        f"Stop it with Ctrl-C or `kill {pid}`, or give this one another folder with --var."
+        f"Stop it with Ctrl-C or `kill {pid}`, or give this one another folder with --data."
     )
 
 

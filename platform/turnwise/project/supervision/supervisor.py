@@ -297,7 +297,7 @@ def main() -> int:
 
 def _serve(folder: str, host: str, port: int) -> None:
     if not folder.strip():
-        raise StartError("--var is empty. Name a folder for all data, or leave --var out.")
+        raise StartError("--data is empty. Name a folder for all data, or leave --data out.")
     var = Path(folder).absolute()
     installation.make_folder(var)
     child_programs.adopt_orphans()

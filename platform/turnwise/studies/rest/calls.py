@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from ninja import Field, Query, Router, Schema, Status
-from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
@@ -16,6 +15,7 @@ from turnwise.bots.models import Bot
 from turnwise.bots.search import bots_named
 from turnwise.live.cursors import NEXT, Cursor, Limit, Since, page, page_of
 from turnwise.live.http_responses import answers
+from turnwise.live.problems import InvalidFieldsError
 from turnwise.studies import services
 from turnwise.studies.asks import AskSpec
 from turnwise.studies.models import LONGEST_TAG, MOST_WANTED, Study
@@ -164,7 +164,7 @@ def make(request: AuthenticatedHttpRequest, sent: StudyIn) -> Status[StudyOut]:
         try:
             services.set_bots(study.pk, targets_of(owner, None, sent.bots))
         except ValidationError as error:
-            raise HttpError(422, " ".join(error.messages)) from None
+            raise InvalidFieldsError({"bots": error.messages}) from None
     return Status(201, study_out(study))
 
 
@@ -173,21 +173,25 @@ def _new(sent: StudyIn) -> tuple[Study, tuple[AskSpec, ...] | None]:
     preset = preset_named(sent.preset)
     if preset is None:
         known = ", ".join(each.key for each in PRESETS)
-        raise HttpError(422, f"There is no preset “{sent.preset}”. There are: {known}.")
+        raise InvalidFieldsError({"preset": [f"There is no preset “{sent.preset}”. There are: {known}."]})
     named, able = sent.task, [task.key for task in tasks() if preset.is_for(task)]
     if named and named not in able:
         known = ", ".join(able)
-        raise HttpError(422, f"A study of “{preset.key}” cannot have the task “{named}”, only: {known}.")
+        says = f"A study of “{preset.key}” cannot have the task “{named}”, only: {known}."
+        raise InvalidFieldsError({"task": [says]})
     study = preset.study(named)
     if (plan := _fields_sent(sent, _PLAN)) and not task_of(study).asks:
-        raise HttpError(
-            422, f"A study of the task “{study.task}” asks nothing, so leave out {', '.join(plan)}."
-        )
+        raise _surplus(plan, f"A study of the task “{study.task}” asks nothing")
     if (talk := _fields_sent(sent, _TALK)) and not task_of(study).takes_bots(study):
-        raise HttpError(422, f"Nobody talks with chatbots in it, so leave out {', '.join(talk)}.")
+        raise _surplus(talk, "Nobody talks with chatbots in it")
     if (setting := _fields_sent(sent, _SETTING)) and not task_of(study).has_conversations:
-        raise HttpError(422, f"Nobody talks in it, so leave out {', '.join(setting)}.")
+        raise _surplus(setting, "Nobody talks in it")
     return study, preset.asks or None
+
+
+def _surplus(names: list[str], why: str) -> InvalidFieldsError:
+    """Error of fields that this kind of study does not have."""
+    return InvalidFieldsError({name: [f"{why}, so leave out {name}."] for name in names})
 
 
 def _fields_sent(sent: StudyIn, named: tuple[str, ...]) -> list[str]:

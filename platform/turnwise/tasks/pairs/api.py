@@ -12,6 +12,7 @@ from turnwise.judging.items import pairs
 from turnwise.judging.items.pairs import PairSource
 from turnwise.live.cursors import BodyKey
 from turnwise.live.http_responses import answers
+from turnwise.live.problems import InvalidFieldsError
 from turnwise.responses.queries import real_runs_of
 from turnwise.studies.queries import studies_of
 from turnwise.tasks.pairs.forms import MOST_EACH, MOST_WORDS
@@ -51,7 +52,8 @@ def add_pairs(request: AuthenticatedHttpRequest, code: str, sent: PairsIn) -> Pa
     runs = real_runs_of(user).filter(pk__in=sent.runs)
     lacking = sorted(set(sent.runs) - {run.pk for run in runs})
     if lacking:
-        raise HttpError(422, f"There is no run {lacking[0]}, or it is not yours. Its page has its number.")
+        says = f"There is no run {lacking[0]}, or it is not yours. Its page has its number."
+        raise InvalidFieldsError({"runs": [says]})
     fit = Fit(sent.least_words, unknown=not sent.without_unknown)
     try:
         source = PairSource.of_runs(runs, each=sent.each, seed=sent.seed, fit=fit)

@@ -24,5 +24,6 @@ class Command(BaseCommand):
         except DumpError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(
-            f"{file}: {size / 1e6:.1f} MB. To try it: manage.py restore, with another DATABASE_URL."
+            f"{file}: {size / 1e6:.1f} MB. To try it: turnwise restore {file} --data NEW_FOLDER, or with the "
+            "DATABASE_URL of an empty database."
         )

@@ -69,7 +69,7 @@ def _bring_schema_up_to_date() -> None:
         raise CommandError(
             f"The database holds data of another version of Turnwise: {difference}. Nothing is lost: "
             "start the version that made it, where manage.py backup and the bundles of studies take "
-            "data along. This version needs a database of its own: another --var FOLDER (make serve "
+            "data along. This version needs a database of its own: another --data FOLDER (make serve "
             "VAR=FOLDER), or another DATABASE_URL.",
             returncode=ANOTHER_VERSION,
         ) from None

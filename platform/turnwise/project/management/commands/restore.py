@@ -22,7 +22,7 @@ from turnwise.project.supervision.processes import StartError
 
 class Command(BaseCommand):
     help = (
-        "Put what `manage.py backup` wrote in the place of what the database holds: all of it or nothing. "
+        "Put what `turnwise backup` wrote in the place of what the database holds: all of it or nothing. "
         "First stop all programs of Turnwise but a PostgreSQL of your own. The embedded one starts by itself."
     )
     requires_system_checks = []
