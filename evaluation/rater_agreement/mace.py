@@ -178,7 +178,8 @@ def _shares(group: IntArray, weighted: FloatArray) -> FloatArray:
     size = int(group.max(initial=0)) + 1
     sums = _summed(group, weighted.reshape(units, r * c), size).reshape(size, r, c)
     totals = sums.sum(axis=2, keepdims=True)
-    return np.divide(sums, totals, out=np.full_like(sums, 1 / c), where=totals > 0)
+    shares: FloatArray = np.divide(sums, totals, out=np.full_like(sums, 1 / c), where=totals > 0)
+    return shares
 
 
 def _summed(code: IntArray, values: FloatArray, size: int) -> FloatArray:
