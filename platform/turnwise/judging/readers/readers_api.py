@@ -25,8 +25,8 @@ class ReaderAgreementOut(Schema):
 
     ask: int = Field(description="Number of the ask.")
     state: str = Field(
-        description="Of the newest comparison: none, queued, running, ready, failed, or nothing-in-common if no "
-        "reader has judged what a chatter judged."
+        description="Of the newest comparison: none, queued, running, ready, failed, or nothing-in-common if "
+        "no reader has judged what a chatter judged."
     )
     outdated: bool = Field(description="Whether labels were added or changed since.")
     reason: str = Field(description="Why it failed; else empty.")
