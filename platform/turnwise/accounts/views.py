@@ -10,7 +10,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UsernameField
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.contrib.messages.views import SuccessMessageMixin
 from django.core.exceptions import PermissionDenied
@@ -39,9 +39,9 @@ FIRST_ATTEMPTS = "3/h"
 class SignInForm(AuthenticationForm):
     """Name or confirmed e-mail address, and password."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["username"].label = gettext_lazy("Username or e-mail address")
+    username = UsernameField(
+        label=gettext_lazy("Username or e-mail address"), widget=forms.TextInput(attrs={"autofocus": True})
+    )
 
 
 class SignIn(LoginView):

@@ -1,7 +1,7 @@
 """REST API of the agreement of chatters with readers: read it, and have it computed."""
 
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from django.http import Http404
 from django.utils import timezone
@@ -24,8 +24,9 @@ class ReaderAgreementOut(Schema):
     """Agreement of those who chatted with readers of another study who judged the same."""
 
     ask: int = Field(description="Number of the ask.")
-    state: Literal["nothing-in-common", "none", "queued", "running", "ready", "failed"] = Field(
-        description="Of the newest comparison. Nothing in common: no reader has judged what a chatter judged."
+    state: str = Field(
+        description="Of the newest comparison: none, queued, running, ready, failed, or nothing-in-common if "
+        "no reader has judged what a chatter judged."
     )
     outdated: bool = Field(description="Whether labels were added or changed since.")
     reason: str = Field(description="Why it failed; else empty.")
