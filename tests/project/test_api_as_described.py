@@ -26,6 +26,7 @@ from turnwise.accounts.models import User
 from turnwise.audits import services as audits
 from turnwise.bots.hosting import resident_bots
 from turnwise.bots.models import Bot
+from turnwise.bots.services import version_of
 from turnwise.crowd.models import PanelAct, Redaction, StudyPanel
 from turnwise.experts.invitations import invite as invite_expert
 from turnwise.exports import bundle_jobs
@@ -155,6 +156,7 @@ def named(
             ),
             judged.code,
         ),
+        "version": str(version_of(bot, {"adapter": "scripted"}).pk),
         "battery": with_battery.code,
         "context_set": str(version.context_set_id),
         "number": "1",
