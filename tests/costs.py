@@ -9,6 +9,7 @@ for. Each process of tests and all that it starts are in a control group of thei
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,15 @@ ROOT = Path("/sys/fs/cgroup/cpuacct")
 GROUP = ROOT / f"turnwise-tests-{os.getpid()}"
 START = "(start and collection)"
 
+
+def _remove_left_groups() -> None:
+    """Remove groups of earlier runs; those in which something still runs refuse it."""
+    for group in ROOT.glob("turnwise-tests-*"):
+        with suppress(OSError):
+            group.rmdir()
+
+
+_remove_left_groups()
 GROUP.mkdir(exist_ok=True)
 (GROUP / "cgroup.procs").write_text(str(os.getpid()))  # at once: services start before pytest's first hook
 
@@ -52,7 +62,5 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Leave the group, which is removed once all that was started in it has ended."""
+    """Leave the group; the next run removes it, once all that was started in it has ended."""
     (ROOT / "cgroup.procs").write_text(str(os.getpid()))
-    if not (GROUP / "cgroup.procs").read_text():
-        GROUP.rmdir()
