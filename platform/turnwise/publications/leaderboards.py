@@ -97,7 +97,7 @@ def _kind(evaluation: str) -> str:
     return {
         Evaluation.STATIC.value: _("responses to contexts"),
         Evaluation.READ.value: _("conversations judged by readers"),
-        Evaluation.PAIRWISE.value: _("pairs"),
+        Evaluation.PAIRWISE.value: _("pairs, side by side"),
     }.get(evaluation, _("conversations judged by those who had them"))
 
 
