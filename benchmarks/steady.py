@@ -88,8 +88,12 @@ class Chatters:
         self.end = self.began + 60 * options.minutes
 
     async def talk(self, number: int) -> None:
-        """Talk by the clock until the end, in one conversation after another."""
-        due = self.began + self.options.every * number / self.options.chatters
+        """Talk by the clock until the end, in one conversation after another.
+
+        People arrive evenly during the first conversation's length, so that later ones begin evenly, too.
+        """
+        spell = self.options.every * self.options.exchanges
+        due = self.began + spell * number / self.options.chatters
         while due < self.end and self.conversations:
             path, cookie = self.conversations.pop()
             await asyncio.sleep(due - time.monotonic())
@@ -155,6 +159,10 @@ async def watch(pids: dict[str, int], chatters: Chatters) -> list[tuple[float, R
     return samples
 
 
+def slope(hours: "np.ndarray[Any, Any]", values: "np.ndarray[Any, Any]") -> float | None:
+    return round(float(np.polyfit(hours, values, 1)[0]), 1) if len(values) > 1 else None
+
+
 def growth(samples: list[tuple[float, Result]], seconds: float) -> Result:
     """First, last and largest value of each figure after the first tenth, and its slope by the hour."""
     late = [(at, values) for at, values in samples if at >= seconds / 10]
@@ -166,7 +174,8 @@ def growth(samples: list[tuple[float, Result]], seconds: float) -> Result:
             "first": values[0],
             "last": values[-1],
             "most": values.max(),
-            "growth_per_hour": round(float(np.polyfit(hours, values, 1)[0]), 1) if len(values) > 1 else None,
+            "growth_per_hour": slope(hours, values),
+            "growth_per_hour_second_half": slope(hours[len(hours) // 2 :], values[len(hours) // 2 :]),
         }
     return figures
 

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 SHOWN_EVERY_SECONDS = 0.005
 """Shortest time between two calls of `Answering.partial_texts`."""
 
-SHARE_OF_TIME = 0.1
+SHARE_OF_TIME = 0.2
 """Part of a bot's time that its texts so far may take; the rest is for the replies themselves."""
 
 _JOINER = "\u200d"

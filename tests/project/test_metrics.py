@@ -1,5 +1,6 @@
 """What processes measure and PostgreSQL knows, as Prometheus and admins read it."""
 
+import gc
 import json
 import re
 from collections.abc import Callable
@@ -266,3 +267,22 @@ def test_alert_rules_and_dashboard_name_metrics_that_exist(client: Client) -> No
         assert [each.count(sign) for sign in "([{"] == [each.count(sign) for sign in ")]}"], each
     ids = [panel["id"] for panel in dashboard["panels"]]
     assert len(set(ids)) == len(ids)
+
+
+def test_garbage_collection_need_not_follow_what_waits() -> None:
+    """Tens of thousands of measurements wait on a busy server; a full collection stops it meanwhile."""
+    recording.fill_in()
+    clock = recording.TurnClock()
+    clock.lap("bot_answered")
+    clock.finish()
+    recording.record_reply(1, "answered", 0.5)
+    recording.record_batch("step", 3, 0.001)
+    recording.record_page("workers", "ok", 0.01)
+    gc.collect()
+
+    waiting = list(recording._waiting)
+    recording.fill_in()
+
+    assert len(waiting) >= 4
+    assert not [kind for kind, values in waiting if gc.is_tracked(values)]
+    assert not [each[0] for each in waiting if gc.is_tracked(each)]

@@ -13,7 +13,9 @@ from turnwise.live.metrics.families import OUTCOMES, SOCKETS
 # More than a process measures between two publications. A process that never publishes keeps no more.
 MOST_WAITING = 50_000
 
-_waiting: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque(maxlen=MOST_WAITING)
+# Names and numbers only, which garbage collection need not follow: with functions in their place, the tens of
+# thousands of measurements that wait on a busy server made each full collection longer.
+_waiting: deque[tuple[str, tuple[Any, ...]]] = deque(maxlen=MOST_WAITING)
 _before_reading: list[Callable[[], None]] = []
 _sockets: dict[str, int] = dict.fromkeys(SOCKETS, 0)
 # Two readers at once, such as a timer and the end of a process, would fill in a measurement twice.
@@ -39,32 +41,32 @@ class TurnClock:
     def finish(self) -> None:
         """Record the turn, with the time since its beginning as the stage `whole`."""
         self._seconds["whole"] = time.perf_counter() - self._began
-        _waiting.append((_observe_turn, (self._seconds,)))
+        _waiting.append(("turn", (self._seconds,)))
 
 
 def record_page(visitors: str, status: str, seconds: float) -> None:
     """Record a page of one of `families.VISITORS` that ended with one of `families.PAGE_STATUSES`."""
-    _waiting.append((_observe_page, (visitors, status, seconds)))
+    _waiting.append(("page", (visitors, status, seconds)))
 
 
 def record_reply(bot_id: int, outcome: str, seconds: float | None = None) -> None:
     """Record that a bot was asked, with one of `families.OUTCOMES` and the time of a response."""
-    _waiting.append((_observe_reply, (bot_id, outcome, seconds)))
+    _waiting.append(("reply", (bot_id, outcome, seconds)))
 
 
 def record_first_text(bot_id: int, seconds: float) -> None:
     """Record the time to the first text of a reply that grows."""
-    _waiting.append((_observe_first_text, (bot_id, seconds)))
+    _waiting.append(("first_text", (bot_id, seconds)))
 
 
 def record_batch(step: str, steps: int, seconds: float, *, failed: bool = False) -> None:
     """Record a batch of the database function `step`."""
-    _waiting.append((_observe_batch, (step, steps, seconds, failed)))
+    _waiting.append(("batch", (step, steps, seconds, failed)))
 
 
 def record_job(task: str, outcome: str, seconds: float) -> None:
     """Record a background job that ended, with one of `families.JOB_OUTCOMES`."""
-    _waiting.append((_observe_job, (task, outcome, seconds)))
+    _waiting.append(("job", (task, outcome, seconds)))
 
 
 def count_socket(kind: str, change: int) -> None:
@@ -81,10 +83,10 @@ def fill_in() -> None:
     """Move what was recorded into the metrics of `families`."""
     with _reading:
         while _waiting:
-            observe, values = _waiting.popleft()
-            observe(*values)
-        for kind, number in list(_sockets.items()):
-            families.OPEN_SOCKETS.labels(kind).set(number)
+            kind, values = _waiting.popleft()
+            _OBSERVERS[kind](*values)
+        for each, number in list(_sockets.items()):
+            families.OPEN_SOCKETS.labels(each).set(number)
         for step in _before_reading:
             step()
 
@@ -125,3 +127,13 @@ def _observe_batch(step: str, steps: int, seconds: float, failed: bool) -> None:
 def _observe_job(task: str, outcome: str, seconds: float) -> None:
     families.JOBS.labels(task, outcome).inc()
     families.JOB_SECONDS.labels(task).observe(seconds)
+
+
+_OBSERVERS: dict[str, Callable[..., None]] = {
+    "turn": _observe_turn,
+    "page": _observe_page,
+    "reply": _observe_reply,
+    "first_text": _observe_first_text,
+    "batch": _observe_batch,
+    "job": _observe_job,
+}
