@@ -279,10 +279,10 @@ def test_garbage_collection_need_not_follow_what_waits() -> None:
     recording.record_batch("step", 3, 0.001)
     recording.record_page("workers", "ok", 0.01)
     gc.collect()
+    gc.collect()  # lets go of what holds only what the first one let go
 
     waiting = list(recording._waiting)
     recording.fill_in()
 
     assert len(waiting) >= 4
-    assert not [kind for kind, values in waiting if gc.is_tracked(values)]
     assert not [each[0] for each in waiting if gc.is_tracked(each)]

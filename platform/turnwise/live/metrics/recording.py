@@ -13,9 +13,9 @@ from turnwise.live.metrics.families import OUTCOMES, SOCKETS
 # More than a process measures between two publications. A process that never publishes keeps no more.
 MOST_WAITING = 50_000
 
-# Names and numbers only, which garbage collection need not follow: with functions in their place, the tens of
-# thousands of measurements that wait on a busy server made each full collection longer.
-_waiting: deque[tuple[str, tuple[Any, ...]]] = deque(maxlen=MOST_WAITING)
+# Each with its kind first. Names and numbers only, which garbage collection need not follow: with functions in
+# their place, the tens of thousands of measurements that wait on a busy server made full collections longer.
+_waiting: deque[tuple[Any, ...]] = deque(maxlen=MOST_WAITING)
 _before_reading: list[Callable[[], None]] = []
 _sockets: dict[str, int] = dict.fromkeys(SOCKETS, 0)
 # Two readers at once, such as a timer and the end of a process, would fill in a measurement twice.
@@ -41,32 +41,32 @@ class TurnClock:
     def finish(self) -> None:
         """Record the turn, with the time since its beginning as the stage `whole`."""
         self._seconds["whole"] = time.perf_counter() - self._began
-        _waiting.append(("turn", (self._seconds,)))
+        _waiting.append(("turn", *self._seconds.items()))
 
 
 def record_page(visitors: str, status: str, seconds: float) -> None:
     """Record a page of one of `families.VISITORS` that ended with one of `families.PAGE_STATUSES`."""
-    _waiting.append(("page", (visitors, status, seconds)))
+    _waiting.append(("page", visitors, status, seconds))
 
 
 def record_reply(bot_id: int, outcome: str, seconds: float | None = None) -> None:
     """Record that a bot was asked, with one of `families.OUTCOMES` and the time of a response."""
-    _waiting.append(("reply", (bot_id, outcome, seconds)))
+    _waiting.append(("reply", bot_id, outcome, seconds))
 
 
 def record_first_text(bot_id: int, seconds: float) -> None:
     """Record the time to the first text of a reply that grows."""
-    _waiting.append(("first_text", (bot_id, seconds)))
+    _waiting.append(("first_text", bot_id, seconds))
 
 
 def record_batch(step: str, steps: int, seconds: float, *, failed: bool = False) -> None:
     """Record a batch of the database function `step`."""
-    _waiting.append(("batch", (step, steps, seconds, failed)))
+    _waiting.append(("batch", step, steps, seconds, failed))
 
 
 def record_job(task: str, outcome: str, seconds: float) -> None:
     """Record a background job that ended, with one of `families.JOB_OUTCOMES`."""
-    _waiting.append(("job", (task, outcome, seconds)))
+    _waiting.append(("job", task, outcome, seconds))
 
 
 def count_socket(kind: str, change: int) -> None:
@@ -83,7 +83,7 @@ def fill_in() -> None:
     """Move what was recorded into the metrics of `families`."""
     with _reading:
         while _waiting:
-            kind, values = _waiting.popleft()
+            kind, *values = _waiting.popleft()
             _OBSERVERS[kind](*values)
         for each, number in list(_sockets.items()):
             families.OPEN_SOCKETS.labels(each).set(number)
@@ -98,9 +98,9 @@ _reply_seconds = lru_cache(maxsize=256)(families.REPLY_SECONDS.labels)
 _replies = lru_cache(maxsize=1024)(families.REPLIES.labels)
 
 
-def _observe_turn(seconds: dict[str, float]) -> None:
-    for stage, each in seconds.items():
-        _turn_seconds(stage).observe(each)
+def _observe_turn(*stages: tuple[str, float]) -> None:
+    for stage, seconds in stages:
+        _turn_seconds(stage).observe(seconds)
 
 
 def _observe_page(visitors: str, status: str, seconds: float) -> None:
