@@ -18,9 +18,9 @@ from turnwise.live.subprocesses import run_module, shape_of
 from turnwise.transcripts.importers import (
     Checked,
     Limits,
-    OwnSets,
     Problem,
     Rated,
+    ResearcherSets,
     Source,
     UnreadableError,
     checked,
@@ -169,7 +169,7 @@ def preview_in_subprocess(
     format_key: str,
     limits: Limits,
     columns: Mapping[str, str] | None = None,
-    own_sets: OwnSets | None = None,
+    researcher_sets: ResearcherSets | None = None,
 ) -> dict[str, Any]:
     """Preview a file in a subprocess; the JSON is for `preview_from_json`.
 
@@ -178,7 +178,7 @@ def preview_in_subprocess(
     """
     arguments = [format_key, str(limits.conversations), str(limits.turns), json.dumps(dict(columns or {}))]
     # In the first line of the input, since declarations may be longer than an argument can be.
-    sets = json.dumps(asdict(own_sets or OwnSets())).encode()
+    sets = json.dumps(asdict(researcher_sets or ResearcherSets())).encode()
     output = run_module(_MODULE, arguments, b"%b\n%b" % (sets, content))
     outcome: dict[str, Any] = json.loads(output)
     return outcome
@@ -205,8 +205,8 @@ def _conversation(told: dict[str, Any]) -> Checked:
 def main() -> None:
     format_key, conversations, turns, columns = sys.argv[1:]
     limits = Limits(int(conversations), int(turns))
-    own_sets = OwnSets(**json.loads(sys.stdin.buffer.readline()))
-    source = Source(BytesIO(sys.stdin.buffer.read()), json.loads(columns), own_sets)
+    researcher_sets = ResearcherSets(**json.loads(sys.stdin.buffer.readline()))
+    source = Source(BytesIO(sys.stdin.buffer.read()), json.loads(columns), researcher_sets)
     seen = preview(source, format_key, limits)
     # `asdict` makes a Counter of pairs from a Counter.
     json.dump(asdict(seen) | {"speakers": dict(seen.speakers)}, sys.stdout)

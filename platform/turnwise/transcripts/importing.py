@@ -28,7 +28,7 @@ from turnwise.transcripts.file_guessing import HEAD, FileSummary, described, for
 from turnwise.transcripts.file_reading import SHAPE, Preview, preview_from_json, preview_in_subprocess
 from turnwise.transcripts.importers import FORMATS, Limits
 from turnwise.transcripts.importers.turn_table import PARTS
-from turnwise.transcripts.own_sets import own_sets
+from turnwise.transcripts.researcher_sets import researcher_sets
 
 log = logging.getLogger(__name__)
 
@@ -202,7 +202,9 @@ def preview_of(draft: TranscriptImport) -> Preview:
 
 def _read(draft: TranscriptImport) -> dict[str, Any]:
     content = draft.file
-    return preview_in_subprocess(content, draft.format, ON_PAGE, draft.columns, own_sets(draft.by, content))
+    return preview_in_subprocess(
+        content, draft.format, ON_PAGE, draft.columns, researcher_sets(draft.by, content)
+    )
 
 
 def read_as(draft: TranscriptImport) -> str:

@@ -37,7 +37,7 @@ from turnwise.transcripts.importing import (
     titles_of,
 )
 from turnwise.transcripts.outside_ratings import RATER, labels_of, raters_of, talker
-from turnwise.transcripts.own_sets import every_set, own_sets
+from turnwise.transcripts.researcher_sets import every_set, researcher_sets
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def import_requested(record_id: int) -> None:
         if not is_ours or record is None or not record.is_in_progress:
             return
         content = record.file
-        source = Source(BytesIO(content), record.columns, own_sets(record.by, content))
+        source = Source(BytesIO(content), record.columns, researcher_sets(record.by, content))
         try:
             with transaction.atomic():
                 _store(record, checked(source, record.format, ON_PAGE), timezone.now())

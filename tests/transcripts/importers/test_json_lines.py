@@ -7,7 +7,7 @@ import pytest
 from evaluation.questions import QuestionSet
 from tests.questions.conftest import TONE as DECLARED
 from tests.transcripts.importers.conftest import Read
-from turnwise.transcripts.importers import Limits, OwnSets, Source, checked
+from turnwise.transcripts.importers import Limits, ResearcherSets, Source, checked
 
 WHOLE = '{"id": "c1", "turns": [{"speaker": "Human", "text": "Hi!"}, {"speaker": "Bot", "text": "Hello."}]}'
 
@@ -78,19 +78,19 @@ def test_labels_may_name_a_set_of_researchers_with_its_version() -> None:
     value = labelled()
     value["turns"][1]["labels"] = {"ann": {"tone-v2": {"polite": True, "warmth": 4}}}
 
-    def read_with(own: OwnSets, **given: Any) -> Any:
+    def read_with(own: ResearcherSets, **given: Any) -> Any:
         line = json.dumps(value).replace("tone-v2", given.get("key", "tone-v2"))
         line = line.replace("4}", f"{given.get('answer', 4)}}}")
         return next(checked(Source(BytesIO(line.encode()), {}, own), "jsonl", Limits(10, 100)))
 
-    own = OwnSets({"tone-v2": TONE.to_json()}, ["tone-v2", "wit-v1"])
+    own = ResearcherSets({"tone-v2": TONE.to_json()}, ["tone-v2", "wit-v1"])
     assert read_with(own).turns_by_rater[1] == {"ann": {"tone-v2": {"polite": True, "warmth": 4}}}
     assert "9" in read_with(own, answer=9).what  # outside the scale
     unknown = read_with(own, key="tone").what
     assert "No question set is declared as 'tone'. Did you mean 'tone-v2'?" in unknown
     assert " Declared: tone-v2, wit-v1, " in unknown
     assert "context-fitness" in unknown
-    assert "is declared as 'tone-v2'" in read_with(OwnSets()).what
+    assert "is declared as 'tone-v2'" in read_with(ResearcherSets()).what
 
 
 LIKED = {"sensible": True, "specific": False}

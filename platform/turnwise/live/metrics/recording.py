@@ -13,8 +13,8 @@ from turnwise.live.metrics.families import OUTCOMES, SOCKETS
 # More than a process measures between two publications. A process that never publishes keeps no more.
 MOST_WAITING = 50_000
 
-# Each with its kind first. Names and numbers only, which garbage collection need not follow: with functions in
-# their place, the tens of thousands of measurements that wait on a busy server made full collections longer.
+# Each with its kind first. Names and numbers only, which garbage collection need not follow: with functions
+# in their place, the tens of thousands that wait on a busy server made full collections longer.
 _waiting: deque[tuple[Any, ...]] = deque(maxlen=MOST_WAITING)
 _before_reading: list[Callable[[], None]] = []
 _sockets: dict[str, int] = dict.fromkeys(SOCKETS, 0)

@@ -28,7 +28,7 @@ class UnreadableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnSets:
+class ResearcherSets:
     """Question sets of researchers that labels of a file may name.
 
     Attributes:
@@ -47,12 +47,12 @@ class Source:
     Attributes:
         file: its bytes.
         columns: for tables, the column of each part of a turn, as the researcher chose them; empty: guessed.
-        own_sets: question sets of researchers that labels may name.
+        researcher_sets: question sets of researchers that labels may name.
     """
 
     file: BinaryIO
     columns: Mapping[str, str] = field(default_factory=dict)
-    own_sets: OwnSets = field(default_factory=OwnSets)
+    researcher_sets: ResearcherSets = field(default_factory=ResearcherSets)
 
     @property
     def is_parquet(self) -> bool:

@@ -18,8 +18,8 @@ from turnwise.transcripts.importers.formats import (
     ByRater,
     Conversation,
     Given,
-    OwnSets,
     Problem,
+    ResearcherSets,
     Source,
     UnreadableError,
     Utterance,
@@ -151,7 +151,7 @@ def _looks_like(head: str) -> bool:
 def read(source: Source) -> Iterator[Conversation | Problem]:
     """Conversations of either shape; turns of a conversation stand on lines that follow each other."""
     open_id, open_turns = "", list[Utterance | Problem]()
-    sets = _Sets(source.own_sets)
+    sets = _Sets(source.researcher_sets)
     for found in objects(source):
         if isinstance(found, Problem):
             yield found
@@ -177,7 +177,7 @@ def read(source: Source) -> Iterator[Conversation | Problem]:
 class _Sets:
     """The question sets that labels may name: those of Turnwise, and researchers' own."""
 
-    def __init__(self, own: OwnSets) -> None:
+    def __init__(self, own: ResearcherSets) -> None:
         self._own = own
         self._found: dict[str, QuestionSet] = {}
 
