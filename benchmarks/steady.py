@@ -5,8 +5,8 @@
 Starts a durable PostgreSQL, a Redis, one server of sockets with GenericBot, and nginx with the
 configuration of `deploy/`. Each chatter sends a message every so many seconds, whatever the server does
 (open loop), and begins a new conversation after `--exchanges` replies. At the end every reply that a
-chatter received is looked up in the database. Prints one JSON object; `TURNWISE_NGINX` names nginx if it is
-not on the path.
+chatter received is looked up in the database. Prints one JSON object. nginx is that of the tests
+(`scripts/nginx.sh`).
 
 `growth_per_hour` is the slope of a line through the samples after the first tenth of the time.
 """
@@ -16,7 +16,6 @@ import asyncio
 import json
 import os
 import runpy
-import shutil
 import socket
 import subprocess
 import sys
@@ -40,16 +39,9 @@ BEGUN_AT_ONCE = 100
 Result = dict[str, Any]
 
 
-def nginx_program() -> str:
-    found = os.environ.get("TURNWISE_NGINX") or shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    if not found:
-        raise SystemExit("nginx is not installed. Run scripts/nginx.sh, and name it in TURNWISE_NGINX.")
-    return found
-
-
 @contextmanager
 def stage() -> Iterator[tuple[int, Any, dict[str, int]]]:
-    """Everything started: nginx's port, the study, and the processes to watch."""
+    """Start everything; yield nginx's port, the study, and the processes to watch."""
     with ExitStack() as stack:
         postgresql, redis = stack.enter_context(services())
         study = make_study("before_finish")
@@ -61,7 +53,8 @@ def stage() -> Iterator[tuple[int, Any, dict[str, int]]]:
         var = Path(os.environ["TURNWISE_VAR"])
         native = runpy.run_path(str(ROOT / "deploy" / "native"))
         conf = native["nginx_conf"](var, port, {"pages": [server.port], "sockets": [server.port]})
-        nginx = subprocess.Popen([nginx_program(), "-p", str(var), "-c", str(conf)])
+        program = subprocess.check_output([ROOT / "scripts" / "nginx.sh"], cwd=ROOT, text=True).strip()
+        nginx = subprocess.Popen([program, "-p", str(var), "-c", str(conf)])
         stack.callback(nginx.wait)
         stack.callback(nginx.terminate)
         time.sleep(1)

@@ -5,7 +5,7 @@ ROOT = Path(__file__).parents[2]
 # Not ours: which settings Django reads, where Python looks for modules, what torchrun tells its processes.
 FOREIGN = {"DJANGO_SETTINGS_MODULE", "PYTHONPATH", "WORLD_SIZE", "LOCAL_RANK"}
 READ = re.compile(
-    r'(?:environ\.get\(|environ\[|\bflag\(|\bnumber\(|\bfile\(|limit_from_environment\()"([A-Z_]+)"'
+    r'(?:environ\.get\(|environ\[|\bflag\(|\bnumber\(|\bfile\(|\brate\(|limit_from_environment\()"([A-Z_]+)"'
 )
 
 

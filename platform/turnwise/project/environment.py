@@ -32,6 +32,20 @@ def number(name: str, default: float) -> float:
         ) from None
 
 
+def rate(name: str, default: str) -> str:
+    """Read a variable that is a rate, such as 1200/m.
+
+    Raises:
+        SystemExit: it is none, with the cure.
+    """
+    value = os.environ.get(name, "").strip() or default
+    if not re.fullmatch(r"[1-9][0-9]{0,8}/[smhd]", value):
+        raise SystemExit(
+            f"{name}={value!r} is not a rate. Write a number and /s, /m, /h or /d, such as {default}."
+        )
+    return value
+
+
 def file(name: str) -> Path | None:
     """Read a variable that is the path of a file; None if it is unset.
 

@@ -16,7 +16,7 @@ from csp.constants import NONE, SELF
 from turnwise.accounts.single_sign_on.saml_configuration import read_saml_configuration
 from turnwise.live.locations import RESOURCES, data_folder
 from turnwise.live.static_files.names import add_cache_header
-from turnwise.project.environment import file, flag, mail_address, number
+from turnwise.project.environment import file, flag, mail_address, number, rate
 from turnwise.project.job_queues import JOB_QUEUES, QUEUE_OF_TASK, broker_address
 from turnwise.project.logs import logging_configuration
 
@@ -285,12 +285,7 @@ CACHES = {
         },
     }
 }
-# Requests of a token, or of an address without one.
-API_RATE = os.environ.get("TURNWISE_API_RATE", "").strip() or "1200/m"
-if not re.fullmatch(r"[1-9][0-9]{0,8}/[smhd]", API_RATE):
-    raise SystemExit(
-        f"TURNWISE_API_RATE={API_RATE!r} is not a rate. Write a number and /s, /m, /h or /d, such as 1200/m."
-    )
+API_RATE = rate("TURNWISE_API_RATE", "1200/m")  # requests of a token, or of an address without one
 RATELIMIT_FAIL_OPEN = True  # a count that ends while it is read is none; without Redis: accounts/limits.py
 CHANNEL_LAYERS = {
     "default": {"BACKEND": "turnwise.live.sockets.layer.RedisPubSubLayer", "CONFIG": {"address": REDIS_URL}}

@@ -1,6 +1,5 @@
 """Pages of readers' votes on one bot, and of the agreement of chatters and readers."""
 
-from functools import partial
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -21,7 +20,6 @@ from turnwise.judging.models import Item
 from turnwise.judging.readers import reader_comparison
 from turnwise.labels.explorer import PER_PAGE
 from turnwise.labels.queries import votes_on
-from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import Ask, Study
 from turnwise.studies.queries import readable_real_studies_of, studies_of
@@ -133,9 +131,7 @@ def readers(request: HttpRequest, pk: int) -> HttpResponse:
 def compare_readers(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user), pk=pk)
     ask = _ask(study, request.POST.get("ask"))
-    is_wanted = reader_comparison.request_comparison(ask, now=timezone.now())
-    if is_wanted and not is_sent(partial(tasks.work_out_agreement.delay, ask.pk)):
-        reader_comparison.mark_failed(ask.pk, str(NOT_STARTED))
+    tasks.start_comparison(ask, now=timezone.now())
     address = reverse("judging:readers", args=[pk])
     return redirect(f"{address}?ask={ask.number}" if ask != study.work_asks[0] else address)
 

@@ -1,6 +1,5 @@
 """REST API of the agreement of chatters with readers: read it, and have it computed."""
 
-from functools import partial
 from typing import Annotated, Any
 
 from django.http import Http404
@@ -12,7 +11,6 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.judging import tasks
 from turnwise.judging.readers import reader_comparison
 from turnwise.live.http_responses import answers
-from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Ask
 from turnwise.studies.rest.lookup import study_at
 
@@ -49,9 +47,7 @@ def compare_with_readers(request: AuthenticatedHttpRequest, code: str, ask: AskN
     now = timezone.now()
     if reader_comparison.comparison_status(compared, now=now) is None:
         raise HttpError(409, "No reader has judged what a chatter of this study judged.")
-    is_wanted = reader_comparison.request_comparison(compared, now=now)
-    if is_wanted and not is_sent(partial(tasks.work_out_agreement.delay, compared.pk)):
-        reader_comparison.mark_failed(compared.pk, str(NOT_STARTED))
+    tasks.start_comparison(compared, now=now)
     return _agreement(compared)
 
 
