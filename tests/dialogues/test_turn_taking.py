@@ -382,7 +382,8 @@ async def test_a_message_sent_while_the_last_reply_is_being_delivered_is_answere
     seat = await make(lambda: seat_of(dialogue.public_id, worker_of(dialogue).pk))()
     answered = asyncio.Event()
 
-    async def tell(frame: Frame) -> None:
+    async def tell(*frames: Frame) -> None:
+        frame = frames[-1]
         if frame["type"] == "bot_turn" and frame["turn"]["position"] == 4:
             answered.set()
         elif frame["type"] == "bot_turn":  # the worker was quicker than the rest of the telling
@@ -441,8 +442,8 @@ async def test_a_request_for_a_reply_that_was_just_saved_does_not_block_the_next
     seat = await make(lambda: seat_of(dialogue.public_id, worker_of(dialogue).pk))()
     told: list[Frame] = []
 
-    async def tell(frame: Frame) -> None:
-        told.append(frame)
+    async def tell(*frames: Frame) -> None:
+        told.extend(frames)
 
     await turn_taking.take_turn(seat, text="One", key=uuid4(), displayed=DisplayedTurns(), send=tell)
     stale_turns, stale_progress, _ = await make(snapshot)(seat)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs
 from uuid import UUID
 
-from asgiref.typing import WebSocketSendEvent
 from channels.consumer import get_handler_name
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -26,7 +25,7 @@ from turnwise.crowd.running.worker_status import NO_STATUS, WorkerStatus, watch,
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RateLimit, RefusedError, as_json, field, parse_frame
 from turnwise.live.sockets.layer import process_layer
-from turnwise.live.sockets.message_loop import dispatch_messages
+from turnwise.live.sockets.message_loop import FOLLOWED, dispatch_messages
 
 # Faster than any person types or labels. Frames above this rate end the connection.
 BURST = 40
@@ -247,10 +246,14 @@ class WorkerSocket(AsyncWebsocketConsumer):
         await in_database(limits.extend, self.assignment_id, of)
         await self._check_status()
 
-    async def say(self, frame: Frame) -> None:
-        """Send a frame to this tab if it is still open."""
-        if self.is_open:
-            message: WebSocketSendEvent = {"type": "websocket.send", "bytes": None, "text": as_json(frame)}
+    async def say(self, *frames: Frame) -> None:
+        """Send frames to this tab, in one write, if it is still open."""
+        if not self.is_open:
+            return
+        for number, frame in enumerate(frames, start=1):
+            message: Any = {"type": "websocket.send", "text": as_json(frame)}
+            if number < len(frames):
+                message[FOLLOWED] = True
             await self.base_send(message)
 
     async def refuse(self, refusal: RefusedError, frame: Frame) -> None:

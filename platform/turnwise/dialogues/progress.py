@@ -8,8 +8,8 @@ number, any other as `-number - 1`.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
-from typing import Any, Self
+from functools import lru_cache
+from typing import Any, NamedTuple, Self
 
 from django.utils.translation import get_language, gettext_lazy, ngettext
 
@@ -77,9 +77,8 @@ def due_with_turn(asks: Sequence[SeatAsk], *, is_own: bool) -> list[SeatAsk]:
     return [ask for ask in asks if ask.required and ask.about == about]
 
 
-@dataclass(frozen=True)
-class Progress:
-    """State of a conversation for one of its two seats.
+class Progress(NamedTuple):
+    """State of a conversation for one of its two seats. A named tuple: every turn makes and compares two.
 
     Attributes:
         turns: all turns so far, including the opening.
@@ -101,26 +100,16 @@ class Progress:
     ended: bool
     closing: bool = False
 
-    def at(self, turns: int, due: tuple[int, ...]) -> Self:
-        """Copy with another number of turns and other due annotations.
-
-        Every turn needs one, and `dataclasses.replace` takes four times as long.
-        """
-        return type(self)(
-            turns, due, self.opening_turns, self.min_turns, self.max_turns, self.seat, self.turns_needed,
-            self.ended, self.closing,
-        )  # fmt: skip
-
     @property
     def counted(self) -> int:
         return self.turns - min(self.turns, self.opening_turns)
 
-    @cached_property
+    @property
     def due_annotations(self) -> list[tuple[int, int]]:
         """(position or WHOLE, number of the ask) of every due annotation, in the order of the turns."""
         return positions_and_asks(self.due)
 
-    @cached_property
+    @property
     def unlabelled(self) -> tuple[int, ...]:
         """Positions of turns that lack a due annotation, ascending."""
         positions = [position for position, _ in self.due_annotations if position != WHOLE]
@@ -220,7 +209,7 @@ class Progress:
             return "replies to go", self.labels_needed - self.replies
         return "messages to go", self.min_turns - self.counted
 
-    @cached_property
+    @property
     def frame(self) -> dict[str, Any]:
         """Data for the page, which computes no rule by itself. Shared through a cache, so never modify it."""
         return _frame(self, get_language())

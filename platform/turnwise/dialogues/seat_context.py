@@ -1,7 +1,7 @@
 """Facts about one seat of a conversation that stay the same while its person talks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypedDict
 from uuid import UUID
@@ -127,7 +127,7 @@ class SeatContext:
 
     def progress_before(self, progress: Progress, position: int) -> Progress:
         """Progress as it was before the bot's last turn, which is at this position."""
-        return progress.at(position, self.due_before_reply(progress.due, position))
+        return progress._replace(turns=position, due=self.due_before_reply(progress.due, position))
 
     def progress(
         self,
@@ -153,7 +153,7 @@ class SeatContext:
     def partners_progress(self, *, turns: int, due_0: Sequence[int], due_1: Sequence[int]) -> Progress:
         """Progress of the conversation for the partner's seat."""
         of_seat = self.progress(turns=turns, due_0=due_0, due_1=due_1)
-        return replace(of_seat, due=tuple(due_0 if self.number else due_1), seat=1 - self.number)
+        return of_seat._replace(due=tuple(due_0 if self.number else due_1), seat=1 - self.number)
 
 
 def _numbered(ask: SeatAsk) -> int:

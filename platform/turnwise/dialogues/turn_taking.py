@@ -24,7 +24,7 @@ from turnwise.dialogues.growing_replies import GrowingReply
 from turnwise.dialogues.progress import Progress
 from turnwise.dialogues.seat_context import SavedTurn, SeatContext
 from turnwise.live.database import in_database
-from turnwise.live.frames import Frame, RefusedError, Tell
+from turnwise.live.frames import Frame, RefusedError, Tell, TellAll
 from turnwise.live.metrics.recording import TurnClock
 from turnwise.live.sockets import draining
 from turnwise.live.traces.spans import traced
@@ -126,7 +126,7 @@ async def take_turn(
     text: str,
     key: UUID,
     displayed: DisplayedTurns,
-    send: Tell,
+    send: TellAll,
     send_to_partner: Tell | None = None,
     picture: str = "",
 ) -> None:
@@ -147,17 +147,18 @@ async def take_turn(
     if exchange is None:
         exchange = await services.open_exchange(seat, text=text, key=key, picture=picture)
         clock.lap("message_saved")
-    await send(turn_frame("turn_saved", exchange.human_turn, exchange.progress))
+    saved = turn_frame("turn_saved", exchange.human_turn, exchange.progress)
+    if exchange.reply:
+        kind = "partner_turn" if seat.bot_id is None else "bot_turn"
+        await send(saved, turn_frame(kind, *exchange.reply))
+        if is_complete:  # else it is the stored result of a message that was sent again
+            clock.finish()
+        return
+    await send(saved)
     if exchange.partners and send_to_partner:
         partner_turn = exchange.human_turn._replace(speaker="partner", key=None)
         await send_to_partner(turn_frame("partner_turn", partner_turn, exchange.partners))
-    if exchange.reply:
-        kind = "partner_turn" if seat.bot_id is None else "bot_turn"
-        await send(turn_frame(kind, *exchange.reply))
-        if is_complete:  # else it is the stored result of a message that was sent again
-            clock.finish()
-    else:
-        _schedule_reply(seat, exchange.context, exchange.progress, send, clock)
+    _schedule_reply(seat, exchange.context, exchange.progress, send, clock)
 
 
 async def _try_single_step(

@@ -7,7 +7,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 
 import orjson
@@ -162,6 +162,13 @@ def too_long(limit: int) -> RefusedError:
 
 Frame = dict[str, Any]
 Tell = Callable[[Frame], Awaitable[None]]
+
+
+class TellAll(Protocol):
+    """Sends frames in this order."""
+
+    async def __call__(self, *frames: Frame) -> None: ...
+
 
 # Each character of a message takes up to twelve in JSON; the other fields are short.
 MAX_FRAME = 12 * MAX_MESSAGE_CHARS + 12_000

@@ -16,8 +16,10 @@ from django.urls import reverse
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
+from websockets.protocol import State
 
 from turnwise.live.frames import MAX_FRAME, RateLimit
+from turnwise.live.sockets.message_loop import FOLLOWED
 from turnwise.project.supervision.installation import listen
 
 # Whose line and headers are not there after this never will be. Bodies have bounds of their own (bodies.py).
@@ -60,7 +62,7 @@ class TimedHttp(HttpToolsProtocol):
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """A WebSocket that ends when frames that carry no message come faster than any browser sends them.
+    """A WebSocket that writes messages together, and ends when frames without a message come too fast.
 
     Frames with a message are the consumers' to bound: `turnwise.crowd.worker_socket`.
     """
@@ -68,6 +70,13 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._allowance = RateLimit(FRAMES_AT_ONCE, FRAMES_PER_SECOND)
+
+    async def send(self, message: Any) -> None:
+        """Send a message; one that another follows at once is written together with that."""
+        if FOLLOWED in message and self.writable.is_set() and self.conn.state is State.OPEN:
+            self.conn.send_text(message["text"].encode())
+        else:
+            await super().send(message)
 
     def handle_ping(self) -> None:
         if self._may():

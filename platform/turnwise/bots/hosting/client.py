@@ -23,7 +23,7 @@ from chatbots.errors import (
 from chatbots.hosting.health import State
 from chatbots.hosting.response_checks import limited
 from chatbots.replies import Response
-from turnwise.bots.generation import Generation
+from turnwise.bots.generation import generation_record
 from turnwise.bots.hosting import presence, resident_bots, spending
 from turnwise.bots.hosting.growth import OnPartial
 from turnwise.bots.hosting.presence import DIRECTORY, Copy
@@ -63,7 +63,7 @@ class Reply:
     @property
     def generation(self) -> dict[str, Any] | None:
         """Stored record of how the reply was generated; with the reasoning, unless `within` removed it."""
-        return Generation.of_response(self.response).as_json()
+        return generation_record(self.response)
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
@@ -209,11 +209,10 @@ async def _reply_from_here(
     timeout: float | None = None,
     on_partial: OnPartial | None = None,
 ) -> Reply:
-    seconds = resident_bots.deadline_for(hosted.reply_seconds) if deadline is None else deadline
     started = time.monotonic()
     on_text = hosted.on_text(on_partial) if on_partial else None
     response = await hosted.resident.respond(
-        context, deadline=seconds, tenant=tenant, timeout=timeout, on_text=on_text
+        context, deadline=deadline, tenant=tenant, timeout=timeout, on_text=on_text
     )
     waited = time.monotonic() - started
     if hosted.version_id is None:

@@ -2,6 +2,8 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from turnwise.live.metrics.counting import LoopCounter, LoopHistogram
+
 REGISTRY = CollectorRegistry()
 
 STAGES = ("message_saved", "bot_answered", "reply_saved", "whole")
@@ -30,44 +32,44 @@ PAGE_SECONDS = Histogram(
     buckets=_SECONDS,
     registry=REGISTRY,
 )
-TURN_SECONDS = Histogram(
+TURN_SECONDS = LoopHistogram(
     "turnwise_turn_seconds",
     "Time of turns in conversations with bots, by stage.",
-    ["stage"],
-    buckets=_SECONDS,
-    registry=REGISTRY,
+    "stage",
+    _SECONDS,
+    REGISTRY,
 )
-REPLY_SECONDS = Histogram(
+REPLY_SECONDS = LoopHistogram(
     "turnwise_reply_seconds",
     "Time from a request to a bot to its response, whoever asked.",
-    ["bot"],
-    buckets=_SECONDS,
-    registry=REGISTRY,
+    "bot",
+    _SECONDS,
+    REGISTRY,
 )
-FIRST_TEXT_SECONDS = Histogram(
+FIRST_TEXT_SECONDS = LoopHistogram(
     "turnwise_first_text_seconds",
     "Time to the first text of replies that are shown while they grow.",
-    ["bot"],
-    buckets=_SECONDS,
-    registry=REGISTRY,
+    "bot",
+    _SECONDS,
+    REGISTRY,
 )
-REPLIES = Counter("turnwise_replies", "Requests to bots, by outcome.", ["bot", "outcome"], registry=REGISTRY)
-BATCH_STEPS = Histogram(
+REPLIES = LoopCounter("turnwise_replies", "Requests to bots, by outcome.", ["bot", "outcome"], REGISTRY)
+BATCH_STEPS = LoopHistogram(
     "turnwise_batch_steps",
     "Steps of many people in one database statement.",
-    ["step"],
-    buckets=(1, 2, 5, 10, 20, 50, 100),
-    registry=REGISTRY,
+    "step",
+    (1, 2, 5, 10, 20, 50, 100),
+    REGISTRY,
 )
-BATCH_SECONDS = Histogram(
+BATCH_SECONDS = LoopHistogram(
     "turnwise_batch_seconds",
     "Time of a batch in the database.",
-    ["step"],
-    buckets=_SECONDS[:-2],
-    registry=REGISTRY,
+    "step",
+    _SECONDS[:-2],
+    REGISTRY,
 )
-BATCHES_FAILED = Counter(
-    "turnwise_batches_failed", "Batches that were not committed.", ["step"], registry=REGISTRY
+BATCHES_FAILED = LoopCounter(
+    "turnwise_batches_failed", "Batches that were not committed.", ["step"], REGISTRY
 )
 JOBS = Counter("turnwise_jobs", "Background jobs that ended.", ["task", "outcome"], registry=REGISTRY)
 JOB_SECONDS = Histogram(

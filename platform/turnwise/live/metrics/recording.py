@@ -1,10 +1,14 @@
-"""Recording of measurements: each is one append in memory; the publishing thread does the rest."""
+"""Recording of measurements.
+
+What event loops measure is counted at once. Pages and jobs run on many threads: each of theirs is one append
+in memory, and the publishing thread does the rest.
+"""
 
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from turnwise.live.metrics import families
@@ -14,7 +18,7 @@ from turnwise.live.metrics.families import OUTCOMES, SOCKETS
 MOST_WAITING = 50_000
 
 # Each with its kind first. Names and numbers only, which garbage collection need not follow: with functions
-# in their place, the tens of thousands that wait on a busy server made full collections longer.
+# in their place, those that wait on a busy server made full collections longer.
 _waiting: deque[tuple[Any, ...]] = deque(maxlen=MOST_WAITING)
 _before_reading: list[Callable[[], None]] = []
 _sockets: dict[str, int] = dict.fromkeys(SOCKETS, 0)
@@ -30,38 +34,45 @@ class TurnClock:
     def __init__(self) -> None:
         """Begin now."""
         self._began = self._previous = time.perf_counter()
-        self._seconds: dict[str, float] = {}
+        self._seconds: list[tuple[str, float]] = []
 
     def lap(self, stage: str) -> None:
         """End one of `families.STAGES`, which began with the end of the previous one."""
         now = time.perf_counter()
-        self._seconds[stage] = now - self._previous
+        self._seconds.append((stage, now - self._previous))
         self._previous = now
 
     def finish(self) -> None:
-        """Record the turn, with the time since its beginning as the stage `whole`."""
-        self._seconds["whole"] = time.perf_counter() - self._began
-        _waiting.append(("turn", *self._seconds.items()))
+        """Count the turn, with the time since its beginning as the stage `whole`."""
+        add = families.TURN_SECONDS.add
+        add("whole", time.perf_counter() - self._began)
+        for stage, seconds in self._seconds:
+            add(stage, seconds)
+
+
+def record_reply(bot_id: int, outcome: str, seconds: float | None = None) -> None:
+    """Count that a bot was asked, with one of `families.OUTCOMES` and the time of a response."""
+    families.REPLIES.add(bot_id, outcome if outcome in OUTCOMES else "other")
+    if seconds is not None:
+        families.REPLY_SECONDS.add(bot_id, seconds)
+
+
+def record_first_text(bot_id: int, seconds: float) -> None:
+    """Count the time to the first text of a reply that grows."""
+    families.FIRST_TEXT_SECONDS.add(bot_id, seconds)
+
+
+def record_batch(step: str, steps: int, seconds: float, *, failed: bool = False) -> None:
+    """Count a batch of the database function `step`."""
+    families.BATCH_STEPS.add(step, steps)
+    families.BATCH_SECONDS.add(step, seconds)
+    if failed:
+        families.BATCHES_FAILED.add(step)
 
 
 def record_page(visitors: str, status: str, seconds: float) -> None:
     """Record a page of one of `families.VISITORS` that ended with one of `families.PAGE_STATUSES`."""
     _waiting.append(("page", visitors, status, seconds))
-
-
-def record_reply(bot_id: int, outcome: str, seconds: float | None = None) -> None:
-    """Record that a bot was asked, with one of `families.OUTCOMES` and the time of a response."""
-    _waiting.append(("reply", bot_id, outcome, seconds))
-
-
-def record_first_text(bot_id: int, seconds: float) -> None:
-    """Record the time to the first text of a reply that grows."""
-    _waiting.append(("first_text", bot_id, seconds))
-
-
-def record_batch(step: str, steps: int, seconds: float, *, failed: bool = False) -> None:
-    """Record a batch of the database function `step`."""
-    _waiting.append(("batch", step, steps, seconds, failed))
 
 
 def record_job(task: str, outcome: str, seconds: float) -> None:
@@ -91,37 +102,11 @@ def fill_in() -> None:
             step()
 
 
-# Looking up a labelled metric costs as much as observing it, and every turn needs six.
-_page_seconds = cache(families.PAGE_SECONDS.labels)
-_turn_seconds = cache(families.TURN_SECONDS.labels)
-_reply_seconds = lru_cache(maxsize=256)(families.REPLY_SECONDS.labels)
-_replies = lru_cache(maxsize=1024)(families.REPLIES.labels)
-
-
-def _observe_turn(*stages: tuple[str, float]) -> None:
-    for stage, seconds in stages:
-        _turn_seconds(stage).observe(seconds)
+_page_seconds = cache(families.PAGE_SECONDS.labels)  # looking one up costs as much as observing it
 
 
 def _observe_page(visitors: str, status: str, seconds: float) -> None:
     _page_seconds(visitors, status).observe(seconds)
-
-
-def _observe_reply(bot_id: int, outcome: str, seconds: float | None) -> None:
-    _replies(bot_id, outcome if outcome in OUTCOMES else "other").inc()
-    if seconds is not None:
-        _reply_seconds(bot_id).observe(seconds)
-
-
-def _observe_first_text(bot_id: int, seconds: float) -> None:
-    families.FIRST_TEXT_SECONDS.labels(bot_id).observe(seconds)
-
-
-def _observe_batch(step: str, steps: int, seconds: float, failed: bool) -> None:
-    families.BATCH_STEPS.labels(step).observe(steps)
-    families.BATCH_SECONDS.labels(step).observe(seconds)
-    if failed:
-        families.BATCHES_FAILED.labels(step).inc()
 
 
 def _observe_job(task: str, outcome: str, seconds: float) -> None:
@@ -129,11 +114,4 @@ def _observe_job(task: str, outcome: str, seconds: float) -> None:
     families.JOB_SECONDS.labels(task).observe(seconds)
 
 
-_OBSERVERS: dict[str, Callable[..., None]] = {
-    "turn": _observe_turn,
-    "page": _observe_page,
-    "reply": _observe_reply,
-    "first_text": _observe_first_text,
-    "batch": _observe_batch,
-    "job": _observe_job,
-}
+_OBSERVERS: dict[str, Callable[..., None]] = {"page": _observe_page, "job": _observe_job}

@@ -10,6 +10,9 @@ from turnwise.live.sockets import draining
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 
+FOLLOWED = "turnwise.followed"
+"""Key of an ASGI message to send if another one follows at once: our web server writes both together."""
+
 
 async def dispatch_messages(sources: list[Receive], dispatch: Callable[[Message], Awaitable[None]]) -> None:
     """Pass each message of these sources to `dispatch`, one at a time, until one of the calls raises.

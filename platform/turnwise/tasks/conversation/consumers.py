@@ -267,11 +267,12 @@ class DialogueConsumer(WorkerSocket):
         """True if other tabs may be open; the tab of a page that was just reloaded is not known yet."""
         return not self.alone or not self.is_open
 
-    async def send_everywhere(self, frame: Frame) -> None:
-        """Send a frame to every tab of this dialogue."""
+    async def send_everywhere(self, *frames: Frame) -> None:
+        """Send frames to every tab of this dialogue."""
         async with self.in_order:
-            await self._show(frame)
-        await self._send_to_other_tabs({"type": "tab.frame", "frame": frame})
+            await self._show(*frames)
+        for frame in frames:
+            await self._send_to_other_tabs({"type": "tab.frame", "frame": frame})
 
     async def _send_to_other_tabs(self, event: Frame) -> None:
         if self.has_other_tabs:
@@ -279,10 +280,15 @@ class DialogueConsumer(WorkerSocket):
         else:
             self.has_unsent_news = True
 
-    async def _show(self, frame: Frame) -> None:
-        if "turn" in frame:
-            self.displayed.add(frame["turn"])
-        await self.say(frame | {"turn": self._formatted(frame["turn"])} if "turn" in frame else frame)
+    async def _show(self, *frames: Frame) -> None:
+        await self.say(*[self._shown(frame) for frame in frames])
+
+    def _shown(self, frame: Frame) -> Frame:
+        """The frame as this tab gets it; a turn in it counts as displayed."""
+        if "turn" not in frame:
+            return frame
+        self.displayed.add(frame["turn"])
+        return frame | {"turn": self._formatted(frame["turn"])}
 
     def _formatted(self, turn: Frame) -> Frame:
         """The turn, with its text as HTML if the study shows Markdown of chatbots formatted.
@@ -338,12 +344,17 @@ class DialogueConsumer(WorkerSocket):
         """Do nothing: `say` already records whose turn it is."""
 
     @override
-    async def say(self, frame: Frame) -> None:
-        await super().say(frame)
-        if "progress" in frame:
-            has_failed = frame["type"] == "bot_failed" or bool(frame.get("fault"))
-            waits = not frame["progress"]["thinking"] and not has_failed
-            await self.update_clock(waits=waits, anew=frame["type"] != "state")
+    async def say(self, *frames: Frame) -> None:
+        if len(frames) > 1 and self.status.is_limited:  # the page learns of the clock after each of them
+            for frame in frames:
+                await self.say(frame)
+            return
+        await super().say(*frames)
+        last = frames[-1]
+        if "progress" in last:
+            has_failed = last["type"] == "bot_failed" or bool(last.get("fault"))
+            waits = not last["progress"]["thinking"] and not has_failed
+            await self.update_clock(waits=waits, anew=last["type"] != "state")
 
     async def show_state_everywhere(self) -> None:
         """Make every tab read its own state: one read here could reach another tab after something newer."""
