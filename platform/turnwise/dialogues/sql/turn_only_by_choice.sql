@@ -32,6 +32,7 @@ CREATE OR REPLACE TRIGGER turn_only_by_erasure AFTER DELETE ON dialogues_turn
 CREATE OR REPLACE TRIGGER turns_are_never_emptied BEFORE TRUNCATE ON dialogues_turn
    FOR EACH STATEMENT EXECUTE FUNCTION accounts_only_by_erasure();
 -- What may be replaced depends on both: whether the conversation has ended, and where it is from.
-CREATE OR REPLACE TRIGGER dialogue_stays_ended BEFORE UPDATE OF ended_at, origin ON dialogues_dialogue
+-- Checked afterwards: a trigger before an update locks the row a second time, of whatever columns it is.
+CREATE OR REPLACE TRIGGER dialogue_stays_ended AFTER UPDATE OF ended_at, origin ON dialogues_dialogue
    FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL AND NEW.ended_at IS NULL OR OLD.origin <> NEW.origin)
    EXECUTE FUNCTION accounts_only_by_erasure();

@@ -20,5 +20,5 @@ CREATE OR REPLACE TRIGGER label_only_by_erasure AFTER DELETE ON labels_label
 CREATE OR REPLACE TRIGGER labels_are_never_emptied BEFORE TRUNCATE ON labels_label
    FOR EACH STATEMENT EXECUTE FUNCTION accounts_only_by_erasure();
 -- Work that has ended stays so, as what may be revised depends on it.
-CREATE OR REPLACE TRIGGER assignment_stays_ended BEFORE UPDATE OF outcome ON crowd_assignment
+CREATE OR REPLACE TRIGGER assignment_stays_ended AFTER UPDATE OF outcome ON crowd_assignment
    FOR EACH ROW WHEN (OLD.outcome <> '' AND NEW.outcome = '') EXECUTE FUNCTION accounts_only_by_erasure();
