@@ -50,6 +50,8 @@ class WaitingCaller:
             return await self._answer
         finally:
             self._timer.cancel()
+            # The request refers to this caller: without these, only a garbage collection frees the two.
+            del self._timer, self._request, self._late
 
     def _settle(self, outcome: Outcome) -> None:
         if not self._answer.done():
@@ -67,9 +69,10 @@ class WaitingCaller:
             self._settle(self._late(self._request))
 
     def _grow(self, text: str) -> None:
-        self._request.extend(time.monotonic())
-        if self._on_text and not self._answer.done():
-            self._on_text(text)
+        if not self._answer.done():
+            self._request.extend(time.monotonic())
+            if self._on_text:
+                self._on_text(text)
 
 
 def _seconds_of(outcome: Outcome, since: float) -> float:

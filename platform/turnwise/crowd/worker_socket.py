@@ -94,6 +94,7 @@ class WorkerSocket(AsyncWebsocketConsumer):
             with suppress(StopConsumer):
                 await dispatch_messages([receive, from_other_processes], self.dispatch)
         finally:  # disconnect is not called after an error
+            vars(self).pop("handlers", None)  # they refer to this socket
             watch().remove(self)
             for holder in self.counted_for:
                 _open[holder] -= 1

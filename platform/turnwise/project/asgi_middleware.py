@@ -210,7 +210,10 @@ class Moving:
 
         with draining.open_socket() as socket:
             socket.close = close
-            await self._inner(scope, receive, send)
+            try:
+                await self._inner(scope, receive, send)
+            finally:
+                socket.close = None
         if socket.has_moved:
             await close()
 

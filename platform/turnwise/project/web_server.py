@@ -52,6 +52,10 @@ class TimedHttp(HttpToolsProtocol):
         self._stop_waiting()
         super().connection_lost(exc)
 
+    def handle_websocket_upgrade(self) -> None:
+        super().handle_websocket_upgrade()
+        self.parser = None  # type: ignore[assignment]  # it and this object refer to each other
+
     def _wait_for_headers(self) -> None:
         self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.abort)
 
@@ -77,6 +81,10 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             self.conn.send_text(message["text"].encode())
         else:
             await super().send(message)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.conn.parser.close()  # it and the connection refer to each other
 
     def handle_ping(self) -> None:
         if self._may():

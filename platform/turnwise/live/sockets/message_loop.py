@@ -57,5 +57,9 @@ async def dispatch_messages(sources: list[Receive], dispatch: Callable[[Message]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    for task in ended:
-        task.result()
+    try:
+        while ended:
+            ended.pop().result()
+    finally:
+        # An error refers to this call, which refers to the tasks, which refer to the error.
+        del tasks, ended
