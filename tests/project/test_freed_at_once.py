@@ -80,7 +80,7 @@ async def test_the_loop_of_a_socket_is_freed_once_it_is_closed() -> None:
     assert freed() is None
 
 
-async def test_a_worker_s_socket_is_freed_once_it_is_closed() -> None:
+async def test_a_worker_s_socket_is_freed_once_it_is_closed(transactional_db: None) -> None:
     class Socket(WorkerSocket):
         async def connect(self) -> None:
             self.handlers = self.frame_handlers()
