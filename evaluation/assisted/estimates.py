@@ -58,12 +58,13 @@ class AssistedEstimate:
         items: number of items with people's labels.
         pool: number of further items that the judge labelled.
         worth: people's variance / assisted variance, the smaller ratio of that over items and of the squared
-            lengths of both intervals, at least 1: how many times as many evenly drawn items people alone
+            lengths of both t intervals, at least 1: how many times as many evenly drawn items people alone
             would have needed.
         p: two-sided p-value of "the difference is 0"; None for a mean.
         over: what the interval generalises to; None if there is no interval.
         numbers: numbers of clusters, raters, and pairs among people's labels.
-        freedom: degrees of freedom of Student's t; 0 if it was not used.
+        freedom: degrees of freedom of Student's t; 0 if it was not used. With several sources of error, those
+            whose quantile gives the length of the interval (`intervals.together`).
         drawn_alike: p-value of "the judge's mean is the same on people's items and on the others". A small
             one casts doubt on the random draw of people's items. `Undefined` if the judge labelled none of
             either.

@@ -16,10 +16,8 @@ from scipy.special import expit, stdtridf
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.inference import t, two_sided_p
 from evaluation.statistics.interval import Interval
-from evaluation.statistics.variance import Spread
+from evaluation.statistics.variance import Numbers, Spread, combined
 
-_NEGATIVE = 1 / 3
-"""Part of a negative component of variance that counts."""
 _LARGEST_FREEDOM = 1e6
 
 
@@ -130,8 +128,10 @@ def crossed(variances: tuple[float, ...], freedoms: tuple[float, ...]) -> tuple[
 
     The larger of the first two is what one kind alone gives. The other kind adds its variance less that over
     pairs, with the quantile of its own degrees of freedom. By chance, this difference can be negative. To
-    leave it out makes intervals too long on average, and to subtract it too short if raters are few, so a
-    third of it is subtracted.
+    leave it out makes intervals too long on average; to subtract it makes them too short if it rests on few
+    raters. So half of it is subtracted, less the fewer its degrees of freedom are, and nothing below 2. With
+    two raters, no quantile of their own variance helps where it is small by chance: towards one degree of
+    freedom, the result becomes that of `variance.combined`, in which it counts for the whole.
 
     Returns:
         The variance, at least half of the larger one, and its degrees of freedom.
@@ -141,8 +141,29 @@ def crossed(variances: tuple[float, ...], freedoms: tuple[float, ...]) -> tuple[
     )
     added = small - variances[2]
     if added > 0:
-        return together([(large, of_large), (added, of_small)])
-    return max(large + _NEGATIVE * added, large / 2), max(of_large, 1.0)
+        found = together([(large, of_large), (added, of_small)])
+    else:
+        counts = max(0.0, 1 - 2 / max(of_small, 1.0)) / 2
+        found = max(large + counts * added, large / 2), max(of_large, 1.0)
+    few = min(max(2 - min(freedoms[:2]), 0.0), 1.0)
+    if not few:
+        return found
+    whole = combined(_CROSSED, variances, freedoms)
+    assert whole is not None
+    return _mixed(few, (whole.variance, max(whole.freedom, 1.0)), found)
+
+
+_CROSSED = Numbers(clusters=2, raters=2, pairs=4)
+"""Any numbers of clusters and raters that cross."""
+
+
+def _mixed(share: float, first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    """Mean of two variances, and the degrees of freedom with which squared interval lengths are averaged."""
+    variance = share * first[0] + (1 - share) * second[0]
+    if share == 1 or variance <= 0:
+        return first
+    squares = [t(freedom, LEVEL) ** 2 * each for each, freedom in (first, second)]
+    return variance, _freedom_of(math.sqrt((share * squares[0] + (1 - share) * squares[1]) / variance))
 
 
 def _freedom_of(quantile: float) -> float:

@@ -24,7 +24,7 @@ from evaluation.assisted.pairs import AssistedPairs
 from evaluation.assisted.samples import AssistedSample
 from evaluation.assisted.strengths import AssistedStrengths, assisted_strengths
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.variance import Over, Spread
+from evaluation.statistics.variance import Numbers, Over, Spread, combined
 
 
 def ends(interval: Interval | Undefined) -> tuple[float, float]:
@@ -133,9 +133,24 @@ def test_raters_add_to_contexts_what_pairs_of_both_do_not_have():
     assert student.ppf(0.975, freedom) * math.sqrt(variance) == pytest.approx(half, rel=1e-9)
 
 
-def test_of_a_negative_part_a_third_counts():
-    assert crossed((0.05, 0.01, 0.04), (30.0, 4.0, 60.0)) == (pytest.approx(0.05 - 0.03 / 3), 30.0)
-    assert crossed((0.01, 0.0, 0.05), (30.0, 4.0, 60.0)) == (pytest.approx(0.005), 30.0)
+def test_of_a_negative_part_up_to_half_counts():
+    of_ten_raters = crossed((0.05, 0.01, 0.04), (30.0, 9.0, 60.0))
+    assert of_ten_raters == (pytest.approx(0.05 - 0.03 * (1 - 2 / 9) / 2), 30.0)
+    assert crossed((0.05, 0.01, 0.04), (30.0, 2.0, 60.0)) == (0.05, 30.0)
+    assert crossed((0.01, 0.0, 0.09), (30.0, 9.0, 60.0)) == (pytest.approx(0.005), 30.0)
+
+
+def test_with_two_raters_it_is_the_variance_of_every_report():
+    few = ((0.05, 0.01, 0.04), (30.0, 1.0, 60.0))
+    plain = combined(Numbers(31, 2, 62), *few)
+
+    assert plain is not None
+    assert crossed(*few) == (plain.variance, plain.freedom)
+    halves = [
+        student.ppf(0.975, freedom) ** 2 * variance
+        for variance, freedom in (crossed(few[0], (30.0, each, 60.0)) for each in (1.0, 1.5, 2.0))
+    ]
+    assert halves[0] > halves[1] > halves[2]
 
 
 def workers_of_ten(rng: Generator, system: int) -> AssistedSample:
