@@ -47,8 +47,8 @@ class Rows:
 
     def only(self, rows: BoolArray) -> "Rows":
         """The rows for which the (m,) mask is true, with their weights as they are."""
-        columns = (self.part, self.cluster, self.rater, self.share)
-        return Rows(*(column[rows] for column in columns), self.is_drawn)
+        part, cluster, rater = self.part[rows], self.cluster[rows], self.rater[rows]
+        return Rows(part, cluster, rater, self.share[rows], self.is_drawn)
 
     @cached_property
     def by_cluster(self) -> "Grouping":

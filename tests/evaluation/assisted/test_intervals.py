@@ -135,9 +135,9 @@ def test_raters_add_to_contexts_what_pairs_of_both_do_not_have():
 
 def test_of_a_negative_part_up_to_half_counts():
     of_ten_raters = crossed((0.05, 0.01, 0.04), (30.0, 9.0, 60.0))
-    assert of_ten_raters == (pytest.approx(0.05 - 0.03 * (1 - 2 / 9) / 2), 30.0)
+    assert of_ten_raters == pytest.approx((0.05 - 0.03 * (1 - 2 / 9) / 2, 30.0))
     assert crossed((0.05, 0.01, 0.04), (30.0, 2.0, 60.0)) == (0.05, 30.0)
-    assert crossed((0.01, 0.0, 0.09), (30.0, 9.0, 60.0)) == (pytest.approx(0.005), 30.0)
+    assert crossed((0.01, 0.0, 0.09), (30.0, 9.0, 60.0)) == pytest.approx((0.005, 30.0))
 
 
 def test_with_two_raters_it_is_the_variance_of_every_report():
