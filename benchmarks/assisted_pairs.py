@@ -1,6 +1,6 @@
 """Simulated studies of pairs that people and a machine judge judged, for `benchmarks/assisted.py`.
 
-Run: python benchmarks/assisted_pairs.py [--studies 800] prints what lengthens the intervals of people alone.
+Run: python benchmarks/assisted_pairs.py [--studies 800] prints what lengthens intervals over the log-odds.
 
 Outcomes follow Davidson's model with an effect of each pair, of each context on each system, and of each
 rater's taste. The judge answers in both orders of the sides and leans to the side that it reads first.
@@ -191,23 +191,49 @@ def of_people_alone(studies: int, seed: int = 3) -> Iterator[dict[str, object]]:
         }
 
 
-def coverage_of_log_odds(n: int, share: float) -> float:
-    """Exact coverage of Student's t on the log-odds of n independent judgments, all or none left out."""
+def coverage_of_log_odds(n: int, share: float, *, by_score: bool) -> float:
+    """Exact coverage of an interval for the log-odds of n independent judgments, all or none left out.
+
+    Args:
+        n: number of judgments.
+        share: the truth.
+        by_score: true for Wilson's interval, false for Student's t on the log-odds.
+    """
     wins = np.arange(1, n)
     found = wins / n
-    half = t(n - 1, LEVEL) / np.sqrt((n - 1) * found * (1 - found))
+    quantile = t(n - 1, LEVEL)
+    if by_score:
+        holds = np.abs(found - share) < quantile * np.sqrt(share * (1 - share) / (n - 1))
+    else:
+        half = quantile / np.sqrt((n - 1) * found * (1 - found))
+        holds = np.abs(logit(found) - logit(share)) < half
     chance = binom.pmf(wins, n, share)
-    return float(chance[np.abs(logit(found) - logit(share)) < half].sum() / chance.sum())
+    return float(chance[holds].sum() / chance.sum())
+
+
+def exact_coverage(*, by_score: bool) -> dict[int, float]:
+    """Mean exact coverage over shares from 0.5 to 0.75, by the number of judgments."""
+    shares = np.linspace(0.5, 0.75, 60)
+    return {
+        n: float(np.mean([coverage_of_log_odds(n, share, by_score=by_score) for share in shares]))
+        for n in (20, 30, 40, 60, 80)
+    }
 
 
 def main() -> None:
-    """Print both comparisons as JSON."""
+    """Print what lengthens intervals over the log-odds, and exact coverages, as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=800)
-    shares = np.linspace(0.5, 0.75, 60)
-    exact = {n: float(np.mean([coverage_of_log_odds(n, p) for p in shares])) for n in (20, 30, 40, 60, 80)}
-    designed = list(of_people_alone(parser.parse_args().studies))
-    print(json.dumps({"people_alone": designed, "exact_coverage_of_log_odds": exact}, indent=2))
+    print(
+        json.dumps(
+            {
+                "people_alone": list(of_people_alone(parser.parse_args().studies)),
+                "exact_coverage_of_log_odds": exact_coverage(by_score=False),
+                "exact_coverage_of_score": exact_coverage(by_score=True),
+            },
+            indent=2,
+        )
+    )
 
 
 if __name__ == "__main__":

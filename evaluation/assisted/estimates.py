@@ -10,18 +10,13 @@ variance is over conversations or contexts, raters, or both, as in `evaluation.s
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.assisted.influence import (
-    independent,
-    p_drawn_alike,
-    p_of,
-    spread_of,
-    units,
-    variance_over_items,
-)
+from evaluation.assisted.fits import Fit, fit_of
+from evaluation.assisted.influence import p_drawn_alike, p_of, units
+from evaluation.assisted.intervals import IntervalRule, score_interval
 from evaluation.assisted.parts import Parts, parts_of, strata_of
 from evaluation.assisted.power import check_power, tuned
 from evaluation.assisted.samples import AssistedSample
@@ -34,12 +29,10 @@ from evaluation.statistics.inference import (
     generalises,
     interval_within,
     mean,
-    t,
-    z,
 )
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.statistics.labels import FloatArray
-from evaluation.statistics.variance import Numbers, Over, Spread
+from evaluation.statistics.variance import Numbers, Over
 
 LEAST = 20
 """Smallest number of items of a system that people must have labelled."""
@@ -65,12 +58,13 @@ class AssistedEstimate:
         items: number of items with people's labels.
         pool: number of further items that the judge labelled.
         worth: people's variance / assisted variance, the smaller ratio of that over items and of the squared
-            lengths of both intervals, at least 1: how many times as many evenly drawn items people alone
+            lengths of both t intervals, at least 1: how many times as many evenly drawn items people alone
             would have needed.
         p: two-sided p-value of "the difference is 0"; None for a mean.
         over: what the interval generalises to; None if there is no interval.
         numbers: numbers of clusters, raters, and pairs among people's labels.
-        freedom: degrees of freedom of Student's t; 0 if it was not used.
+        freedom: degrees of freedom of Student's t; 0 if it was not used. With several sources of error, those
+            whose quantile gives the length of the interval (`intervals.together`).
         drawn_alike: p-value of "the judge's mean is the same on people's items and on the others". A small
             one casts doubt on the random draw of people's items. `Undefined` if the judge labelled none of
             either.
@@ -138,26 +132,16 @@ DOUBTFUL = 0.01
 """Below this p-value, the sentence asks whether people's items were drawn at random."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """An estimate with its variance, for one λ."""
-
-    value: float
-    spread: Spread
-    half: float
-    over_items: float
-
-
 def assisted_mean(
     sample: AssistedSample, *, low: float | None = 0.0, high: float | None = 1.0, level: float = LEVEL,
-    power: float | None = None, nouns: Nouns = NOUNS,
+    power: float | None = None, nouns: Nouns = NOUNS, rule: IntervalRule = IntervalRule.SCORE,
 ) -> AssistedEstimate | Undefined:  # fmt: skip
     """Estimate the mean over items of people's labels, with the help of a judge; a share has labels 0 and 1.
 
     λ minimises the variance and is kept within [0, 1]. For the interval, each conversation's (or rater's)
     residuals use the λ of all others. The judge is used only if this makes the variance over items
-    smaller than people's; otherwise the result is people's. The interval is Student's t on the logit of the
-    scale.
+    smaller than people's; otherwise the result is people's. The interval is Wilson's for the effective number
+    of labels, for people alone as well.
 
     Args:
         sample: items with the judge's labels, and people's labels of at least 20 items, drawn at random
@@ -167,6 +151,7 @@ def assisted_mean(
         level: nominal coverage, in (0, 1).
         power: a fixed λ in [0, 1] for all strata; None: tuned.
         nouns: words for the reasons.
+        rule: how the intervals of both are computed.
 
     Returns:
         The estimate; `Undefined` for fewer than 20 items of people, or fewer than 5 in a stratum.
@@ -189,10 +174,12 @@ def assisted_mean(
             _pool([sample]), 1.0, None, alone.over, alone.numbers, alone.freedom,
             Undefined(note), note,
         )  # fmt: skip
-    fits = _fits(parts, alone.numbers, level, power)
+    fits = _fits(parts, alone.numbers, level, power, rule)
     ends = tuple(
         None
         if fit is None or not _is_inside(fit.value, low, high)
+        else score_interval(fit.value, fit.spread, low, high, level)
+        if rule is IntervalRule.SCORE
         else interval_within(fit.value, fit.half, low, high, level)
         for fit in fits[:2]
     )
@@ -202,6 +189,7 @@ def assisted_mean(
 def assisted_difference(
     first: AssistedSample, second: AssistedSample, *, low: float = 0.0, high: float = 1.0,
     level: float = LEVEL, power: float | None = None, nouns: Nouns = NOUNS,
+    rule: IntervalRule = IntervalRule.SCORE,
 ) -> AssistedEstimate | Undefined:  # fmt: skip
     """Estimate the mean of the first system less that of the second, with the help of a judge.
 
@@ -217,6 +205,7 @@ def assisted_difference(
         level: nominal coverage, in (0, 1).
         power: a fixed λ in [0, 1] for both; None: tuned.
         nouns: words for the reasons.
+        rule: how the intervals of both are computed.
 
     Returns:
         The estimate; `Undefined` for fewer than 20 items of people of a system, or fewer than 5 in a stratum.
@@ -239,7 +228,7 @@ def assisted_difference(
             tuple(np.zeros(len(parts.coefficient))), sum(each.labelled_items for each in systems),
             _pool(systems), 1.0, alone.p, alone.over, numbers, alone.freedom, Undefined(note), note,
         )  # fmt: skip
-    fits = _fits(parts, numbers, level, power)
+    fits = _fits(parts, numbers, level, power, rule)
     width = high - low
     ends = tuple(
         None
@@ -279,65 +268,29 @@ def _refusal(
 
 
 def _fits(
-    parts: Parts, numbers: Numbers, level: float, power: float | None
-) -> tuple[_Fit, _Fit | None, FloatArray, float | Undefined]:
+    parts: Parts, numbers: Numbers, level: float, power: float | None, rule: IntervalRule
+) -> tuple[Fit, Fit | None, FloatArray, float | Undefined]:
     """People's fit, the assisted one (None if it has no spread), λ, and whether items were drawn alike."""
     rows = parts.rows
     over = numbers.over
     assert over is not None
     size = len(parts.coefficient)
     none, no_rows = np.zeros(size), np.zeros_like(parts.judge)
-    alone = _fit(parts, numbers, level, none, no_rows)
+    alone = fit_of(parts, numbers, level, none, no_rows, rule)
     assert alone is not None
     if power is None:
         found, of_rows = tuned(parts.people, parts.judge, rows.cluster, units(rows, over))
     else:
         found = np.where((parts.judge != 0).any(axis=0), power, 0.0)
         of_rows = np.broadcast_to(found, parts.judge.shape)
-    fit = _fit(parts, numbers, level, found, of_rows, alone.spread.freedom) if found.any() else None
+    most = alone.spread.freedom
+    fit = fit_of(parts, numbers, level, found, of_rows, rule, most) if found.any() else None
     gaps = zip(parts.coefficient * parts.judge_gap, parts.judge.T, strict=True)
     return alone, fit, found, p_drawn_alike(rows, gaps, numbers, "items")
 
 
-def _fit(
-    parts: Parts, numbers: Numbers, level: float, power: FloatArray, of_rows: FloatArray,
-    most: float = math.inf,
-) -> _Fit | None:  # fmt: skip
-    """The estimate with this λ, with at most so many degrees of freedom.
-
-    The judge's many labels must not lend degrees of freedom to a variance between few workers: Welch's
-    formula trusts a small one too much if it rests on one or two degrees of freedom.
-    """
-    influence = parts.influence(power, of_rows)
-    found = spread_of(parts.rows, influence, numbers)
-    if found is None or found.freedom <= 0:
-        return None
-    found = replace(found, freedom=min(found.freedom, most))
-    found = replace(found, variance=found.variance + _hidden(parts, influence, numbers, found))
-    half = t(found.freedom, level) * math.sqrt(found.variance)
-    return _Fit(parts.value(power), found, half, variance_over_items(parts.rows, influence, numbers))
-
-
-def _hidden(parts: Parts, influence: FloatArray, numbers: Numbers, whole: Spread) -> float:
-    """Variance that the sums of a system's labels hide, since a few clusters can agree by luck.
-
-    It raises the variance of each system to what gives half the interval length of independent labels, as in
-    `variance_of_score`.
-    """
-    hidden = 0.0
-    systems = np.unique(parts.system)
-    for system in systems:
-        of_system = np.where(parts.system == system, influence, 0.0)
-        found = whole if len(systems) == 1 else spread_of(parts.rows, of_system, numbers)
-        if found is None or found.freedom <= 0:
-            continue
-        ratio = z(LEVEL) / t(found.freedom, LEVEL) / 2
-        hidden += max(0.0, independent(parts.rows, of_system) * ratio**2 - found.variance)
-    return hidden
-
-
 def _people_or_assisted(
-    fits: tuple[_Fit, _Fit | None, FloatArray, float | Undefined],
+    fits: tuple[Fit, Fit | None, FloatArray, float | Undefined],
     ends: tuple[Interval | None, ...],
     systems: Sequence[AssistedSample],
     numbers: Numbers,
@@ -365,7 +318,7 @@ def _people_or_assisted(
     )  # fmt: skip
 
 
-def _worth(alone: _Fit, chosen: _Fit, systems: Sequence[AssistedSample]) -> float:
+def _worth(alone: Fit, chosen: Fit, systems: Sequence[AssistedSample]) -> float:
     """The smaller of what intervals and variances over items say, beside evenly drawn items; at least 1."""
     if min(chosen.half, chosen.over_items) <= 0:
         return 1.0

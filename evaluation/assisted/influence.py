@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evaluation.assisted.intervals import crossed, together
 from evaluation.statistics.inference import two_sided_p
 from evaluation.statistics.interval import Undefined
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
@@ -43,6 +44,11 @@ class Rows:
     def pair(self) -> IntArray:
         """(m,) code of each row's cluster and rater together."""
         return self.cluster << 32 | self.rater
+
+    def only(self, rows: BoolArray) -> "Rows":
+        """The rows for which the (m,) mask is true, with their weights as they are."""
+        part, cluster, rater = self.part[rows], self.cluster[rows], self.rater[rows]
+        return Rows(part, cluster, rater, self.share[rows], self.is_drawn)
 
     @cached_property
     def by_cluster(self) -> "Grouping":
@@ -119,6 +125,54 @@ def spread_of(rows: Rows, influence: FloatArray, numbers: Numbers) -> Spread | N
     Returns:
         The variance with degrees of freedom and population; None for one cluster of one rater.
     """
+    kinds = _kinds(rows, influence, numbers)
+    return combined(numbers, tuple(v for v, _ in kinds), tuple(f for _, f in kinds))
+
+
+def spread_by_sources(
+    rows: Rows, influence: FloatArray, numbers: Numbers, of_people: BoolArray
+) -> Spread | None:
+    """Compute the variance of an estimate, and the degrees of freedom of a sum of several sources of error.
+
+    The sources are the units (conversations, raters, or both) about which people said anything, and those
+    about which only the judge did; if contexts and raters cross, each of the two (`intervals.crossed`).
+
+    Args:
+        rows: the rows of its parts.
+        influence: (m,) contribution of each row, in the unit of the estimate; sums to 0 over a part.
+        numbers: numbers of clusters, raters and pairs among people's labels, which decide the population.
+        of_people: (m,) true for rows of people.
+
+    Returns:
+        The variance with degrees of freedom and population; None for one cluster of one rater.
+    """
+    over = numbers.over
+    if over is None:
+        return None
+    if over is Over.BOTH:
+        people = np.isin(rows.cluster, rows.cluster[of_people]) | np.isin(rows.rater, rows.rater[of_people])
+    else:
+        unit = units(rows, over)
+        people = np.isin(unit, unit[of_people])
+    variance, freedom = _joined(rows, influence, numbers)
+    if not people.all() and influence[~people].any():
+        sources = [_joined(rows.only(each), influence[each], numbers) for each in (people, ~people)]
+        freedom = together(sources)[1]
+    return Spread(variance, freedom, over)
+
+
+def _joined(rows: Rows, influence: FloatArray, numbers: Numbers) -> tuple[float, float]:
+    """Variance and degrees of freedom over what the population needs."""
+    kinds = _kinds(rows, influence, numbers, without_bias=True)
+    if numbers.over is Over.BOTH:
+        return crossed(tuple(v for v, _ in kinds), tuple(f for _, f in kinds))
+    return kinds[1 if numbers.over in (Over.RATERS, Over.RATERS_SAME_CLUSTER) else 0]
+
+
+def _kinds(
+    rows: Rows, influence: FloatArray, numbers: Numbers, *, without_bias: bool = False
+) -> list[tuple[float, float]]:
+    """Variance and degrees of freedom over clusters, raters and pairs; zeros where they are not needed."""
     over = numbers.over
     needed = (
         over not in (Over.RATERS, Over.RATERS_SAME_CLUSTER),
@@ -126,11 +180,10 @@ def spread_of(rows: Rows, influence: FloatArray, numbers: Numbers) -> Spread | N
         over is Over.BOTH,
     )
     names = ("by_cluster", "by_rater", "by_pair")
-    kinds = [
-        _over(getattr(rows, name), rows, influence) if is_needed else (0.0, 0.0)
+    return [
+        _over(getattr(rows, name), rows, influence, without_bias) if is_needed else (0.0, 0.0)
         for name, is_needed in zip(names, needed, strict=True)
     ]
-    return combined(numbers, tuple(v for v, _ in kinds), tuple(f for _, f in kinds))
 
 
 def variance_over_items(rows: Rows, influence: FloatArray, numbers: Numbers) -> float:
@@ -176,23 +229,32 @@ def independent(rows: Rows, influence: FloatArray) -> float:
     return float((influence**2 * labels / np.maximum(labels - 1, 1)).sum())
 
 
-def _over(grouping: Grouping, rows: Rows, influence: FloatArray) -> tuple[float, float]:
+def _over(
+    grouping: Grouping, rows: Rows, influence: FloatArray, without_bias: bool = False
+) -> tuple[float, float]:
     """Variance and degrees of freedom over clusters of one kind."""
     labels = grouping.labels
     sums = grouping.summed(influence) / np.sqrt(np.maximum(1 - grouping.share, 1 / labels))
     of_independent = np.bincount(rows.part, influence**2) * labels / np.maximum(labels - 1, 1)
     total = sums.sum(axis=1)
-    return dot(total, total), _freedom(grouping, sums, of_independent, rows.is_drawn)
+    return dot(total, total), _freedom(grouping, sums, of_independent, rows.is_drawn, without_bias)
 
 
-def _freedom(grouping: Grouping, sums: FloatArray, of_independent: FloatArray, is_drawn: bool) -> float:
+def _freedom(
+    grouping: Grouping, sums: FloatArray, of_independent: FloatArray, is_drawn: bool, without_bias: bool
+) -> float:
     """Degrees of freedom of Σ (sum over parts)², by groups of clusters that are in the same parts.
+
+    Welch's formula squares estimated variances, whose squares are too large on average, so it gives too few
+    degrees of freedom for few clusters: with f + 2 in place of f, less 2 in the end, its numerator and
+    denominator have the right expectations (Welch 1947, Biometrika 34; Satterthwaite 1946).
 
     Args:
         grouping: the rows by cluster.
         sums: (u, p) corrected sums of influences by cluster and part.
         of_independent: (p,) variance of each part if its rows were independent.
         is_drawn: as in `Rows`.
+        without_bias: true for f + 2.
     """
     share, squares, present = grouping.share, grouping.squares, grouping.present
     variance = (sums**2).sum(axis=0)
@@ -216,9 +278,10 @@ def _freedom(grouping: Grouping, sums: FloatArray, of_independent: FloatArray, i
     least = np.ones(len(of_group))
     np.minimum.at(least, group, corrected.min(axis=1))
     inhabited = effective > 0
-    noise = float((of_group[inhabited] ** 2 / (effective * least)[inhabited]).sum())
+    more = 2.0 if without_bias else 0.0
+    noise = float((of_group[inhabited] ** 2 / ((effective * least)[inhabited] + more)).sum())
     bounds = min(freedoms), sum(freedoms)
-    return float(np.clip(of_group.sum() ** 2 / noise, *bounds)) if noise > 0 else bounds[0]
+    return float(np.clip(of_group.sum() ** 2 / noise - more, *bounds)) if noise > 0 else bounds[0]
 
 
 def _as_drawn(expected: FloatArray, squares: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from evaluation.assisted.estimates import LEAST, AssistedEstimate, assisted_mean
+from evaluation.assisted.intervals import IntervalRule
 from evaluation.assisted.samples import AssistedSample
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.inference import NOUNS, Nouns
@@ -82,8 +83,9 @@ class AssistedPairs:
 
 
 def assisted_win_shares(
-    pairs: AssistedPairs, *, level: float = LEVEL, power: float | None = None, nouns: Nouns = NOUNS
-) -> dict[str, AssistedEstimate | Undefined]:
+    pairs: AssistedPairs, *, level: float = LEVEL, power: float | None = None, nouns: Nouns = NOUNS,
+    rule: IntervalRule = IntervalRule.SCORE,
+) -> dict[str, AssistedEstimate | Undefined]:  # fmt: skip
     """Share of its pairs in which each system is better, with ties by half, with the help of a judge.
 
     Args:
@@ -91,6 +93,7 @@ def assisted_win_shares(
         level: nominal coverage, in (0, 1).
         power: a fixed λ in [0, 1] for all systems; None: tuned.
         nouns: words for the reasons.
+        rule: how the intervals of both are computed.
 
     Returns:
         By system, what `assisted_mean` gives.
@@ -98,7 +101,7 @@ def assisted_win_shares(
     found: dict[str, AssistedEstimate | Undefined] = {}
     for bot, name in enumerate(pairs.bots.tolist()):
         few = too_few(pairs, bot)
-        share = few or assisted_mean(pairs.of(bot), level=level, power=power, nouns=nouns)
+        share = few or assisted_mean(pairs.of(bot), level=level, power=power, nouns=nouns, rule=rule)
         found[name] = share if isinstance(share, Undefined) else replace(share, noun=PAIRS)
     return found
 

@@ -16,7 +16,20 @@ from itertools import combinations
 import numpy as np
 
 from evaluation.assisted.estimates import WORTHLESS, AssistedEstimate
-from evaluation.assisted.influence import Rows, p_drawn_alike, p_of, spread_of, units, variance_over_items
+from evaluation.assisted.influence import (
+    Rows,
+    p_drawn_alike,
+    p_of,
+    spread_by_sources,
+    spread_of,
+    units,
+    variance_over_items,
+)
+from evaluation.assisted.intervals import (
+    IntervalRule,
+    score_interval_of_log_odds,
+    score_p_of_log_odds,
+)
 from evaluation.assisted.pairs import PAIRS, AssistedPairs, too_few
 from evaluation.assisted.parts import Parts, parts_of, strata_of
 from evaluation.assisted.power import check_power, tuned
@@ -48,8 +61,9 @@ class AssistedStrengths:
 
 
 def assisted_strengths(
-    pairs: AssistedPairs, *, level: float = LEVEL, power: float | None = None
-) -> AssistedStrengths | Undefined:
+    pairs: AssistedPairs, *, level: float = LEVEL, power: float | None = None,
+    rule: IntervalRule = IntervalRule.SCORE,
+) -> AssistedStrengths | Undefined:  # fmt: skip
     """Estimate the strengths of all systems from people's judgments, with the help of a judge.
 
     One λ serves all strengths, so that they stay on one scale. It minimises the sum of their variances and is
@@ -58,8 +72,9 @@ def assisted_strengths(
 
     Args:
         pairs: pairs of which people judged a random draw, at least 20 of each system.
-        level: nominal coverage of the t intervals, in (0, 1).
+        level: nominal coverage of the intervals, in (0, 1).
         power: a fixed λ in [0, 1]; None: tuned.
+        rule: how the intervals of both are computed.
 
     Returns:
         The strengths; `Undefined` for fewer than 20 pairs of a system, and if people's judgments alone have
@@ -79,7 +94,7 @@ def assisted_strengths(
         return reason or Undefined("There are too few judgments for each side.")
     found = model.assisted(alone, power)
     is_used = found is not None and (power is not None or found.over_items < alone.over_items)
-    return _Together(model, alone, found if is_used else None, level).estimates()
+    return _Together(model, alone, found if is_used else None, level, rule).estimates()
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,6 +265,7 @@ class _Together:
     alone: _Fit
     assisted: _Fit | None
     level: float
+    rule: IntervalRule
 
     def estimates(self) -> AssistedStrengths:
         """All strengths and differences."""
@@ -270,23 +286,36 @@ class _Together:
         value, of_people = dot(direction, chosen.strength), dot(direction, self.alone.strength)
         sample = self.model.pairs.sample
         return AssistedEstimate(
-            value, self._interval(value, spread), of_people, self._interval(of_people, alone),
+            value, self._interval(value, spread, is_difference), of_people,
+            self._interval(of_people, alone, is_difference),
             (chosen.power,), sample.labelled_items,
             sample.further_items,
             self._worth(direction, alone, spread) if self.assisted else 1.0,
-            p_of(value, spread) if is_difference else None,
+            self._p(value, spread) if is_difference else None,
             spread.over, self.model.numbers, spread.freedom, self._drawn_alike,
             "" if self.assisted else WORTHLESS, PAIRS,
         )  # fmt: skip
 
     def _spread(self, fit: _Fit, direction: FloatArray, most: float) -> Spread:
-        found = spread_of(self.model.rows, fit.influence @ direction, self.model.numbers)
+        rows, influence, numbers = self.model.rows, fit.influence @ direction, self.model.numbers
+        if self.rule is IntervalRule.SCORE:
+            by_sources = spread_by_sources(rows, influence, numbers, rows.part == 0)
+            assert by_sources is not None
+            return by_sources
+        found = spread_of(rows, influence, numbers)
         assert found is not None
         return replace(found, freedom=min(max(found.freedom, 1.0), most))
 
-    def _interval(self, value: float, spread: Spread) -> Interval:
+    def _interval(self, value: float, spread: Spread, is_difference: bool) -> Interval:
+        if self.rule is IntervalRule.SCORE:
+            bots = len(self.model.pairs.bots)
+            factor = 1.0 if is_difference else bots / (bots - 1)
+            return score_interval_of_log_odds(value, spread, self.level, factor=factor)
         half = t(spread.freedom, self.level) * math.sqrt(spread.variance)
         return Interval(value - half, value + half, self.level, "t")
+
+    def _p(self, value: float, spread: Spread) -> float:
+        return score_p_of_log_odds(value, spread) if self.rule is IntervalRule.SCORE else p_of(value, spread)
 
     def _worth(self, direction: FloatArray, alone: Spread, spread: Spread) -> float:
         """The smaller of what intervals and variances over contexts say, beside an even draw; at least 1."""

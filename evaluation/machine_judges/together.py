@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from evaluation.assisted.estimates import AssistedEstimate, assisted_difference, assisted_mean
+from evaluation.assisted.intervals import IntervalRule
 from evaluation.assisted.pairs import AssistedPairs, assisted_win_shares
 from evaluation.assisted.samples import AssistedSample
 from evaluation.assisted.strengths import AssistedStrengths, assisted_strengths
@@ -55,7 +56,10 @@ class PairsTogether:
     wins: Mapping[str, AssistedEstimate | Undefined]
 
 
-def pairs_together(judged: JudgedItems, *, nouns: Nouns = NOUNS, level: float = LEVEL) -> list[PairsTogether]:
+def pairs_together(
+    judged: JudgedItems, *, nouns: Nouns = NOUNS, level: float = LEVEL,
+    rule: IntervalRule = IntervalRule.SCORE,
+) -> list[PairsTogether]:  # fmt: skip
     """Estimate strengths and shares of wins, question by question; empty for items that are no pairs.
 
     The pairs that people judged must be a random draw from all pairs, as for `together`.
@@ -65,8 +69,9 @@ def pairs_together(judged: JudgedItems, *, nouns: Nouns = NOUNS, level: float = 
         if judged.sides is None or judged.in_orders is None or not question.is_sided:
             continue
         pairs = _pairs(judged, question)
-        wins = assisted_win_shares(pairs, level=level, nouns=nouns)
-        found.append(PairsTogether(question, pairs, assisted_strengths(pairs, level=level), wins))
+        wins = assisted_win_shares(pairs, level=level, nouns=nouns, rule=rule)
+        strengths = assisted_strengths(pairs, level=level, rule=rule)
+        found.append(PairsTogether(question, pairs, strengths, wins))
     return found
 
 
@@ -85,27 +90,36 @@ def _pairs(judged: JudgedItems, question: Question) -> AssistedPairs:
     )  # fmt: skip
 
 
-def together(judged: JudgedItems, *, nouns: Nouns = NOUNS, level: float = LEVEL) -> list[Together]:
+def together(
+    judged: JudgedItems, *, nouns: Nouns = NOUNS, level: float = LEVEL,
+    rule: IntervalRule = IntervalRule.SCORE,
+) -> list[Together]:  # fmt: skip
     """Estimate each score of each system, and every difference, from people's labels and the judge's.
 
     The items that people judged must be a random draw from all items, as in a queue in random order, or drawn
     with the stated probabilities.
     """
-    return [_of_score(judged, score, nouns, level) for score in judged.questions.scores]
+    return [_of_score(judged, score, nouns, level, rule) for score in judged.questions.scores]
 
 
-def _of_score(judged: JudgedItems, score: Score, nouns: Nouns, level: float) -> Together:
+def _of_score(judged: JudgedItems, score: Score, nouns: Nouns, level: float, rule: IntervalRule) -> Together:
     low, high = bounds(judged.questions, score)
     samples = {name: _sample(judged, score, name) for name in judged.systems}
     usable = {name: each for name, each in samples.items() if isinstance(each, AssistedSample)}
     systems: dict[str, AssistedEstimate | Undefined] = {
         name: each
         if isinstance(each, Undefined)
-        else assisted_mean(each, low=low, high=high, level=level, nouns=nouns)
+        else assisted_mean(each, low=low, high=high, level=level, nouns=nouns, rule=rule)
         for name, each in samples.items()
     }
     differences = tuple(
-        (a, b, assisted_difference(usable[a], usable[b], low=low, high=high, level=level, nouns=nouns))
+        (
+            a,
+            b,
+            assisted_difference(
+                usable[a], usable[b], low=low, high=high, level=level, nouns=nouns, rule=rule
+            ),
+        )
         for a, b in combinations(usable, 2)
     )
     evenly = {

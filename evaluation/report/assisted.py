@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.assisted.estimates import AssistedEstimate
+from evaluation.assisted.intervals import IntervalRule
 from evaluation.machine_judges.judged import JudgedItems
 from evaluation.machine_judges.together import PairsTogether, Together, pairs_together, together
 from evaluation.questions import Score, bounds
@@ -58,16 +59,20 @@ class JudgeLabels:
     drawn: DrawFacts | None = None
 
 
-def assisted_figures(judges: Sequence[JudgeLabels], *, level: float = LEVEL) -> list[dict[str, Any]]:
+def assisted_figures(
+    judges: Sequence[JudgeLabels], *, level: float = LEVEL, rule: IntervalRule = IntervalRule.SCORE
+) -> list[dict[str, Any]]:
     """Compute the figures of people alone and assisted by each judge, ready to be stored as JSON.
 
     Args:
         judges: labels of each judge of each ask.
         level: nominal coverage of the intervals.
+        rule: how the intervals of both are computed.
 
     Returns:
         For each judge `ask`, `title`, `judge`, `fingerprint`, `outcomes`, `items`, `people_items`,
-        `judge_items`, `seen` (if there are any), `level` and `scores`; for each score `key`, `title`,
+        `judge_items`, `seen` (if there are any), `level`, `intervals` (the rule; absent with that of version
+        1.0.0) and `scores`; for each score `key`, `title`,
         `is_percent` and `rows`, one for each system and each difference of two systems. A row has `first`,
         `second` (None for a system
         alone), `people` and `assisted` (`value`, and `low` and `high` or `undefined`; None if there is no
@@ -78,10 +83,10 @@ def assisted_figures(judges: Sequence[JudgeLabels], *, level: float = LEVEL) -> 
         `preferences` has for each question that compares the sides `key`, `question` and such rows:
         `strengths`, log-strengths after Bradley and Terry, and `wins`, shares of won pairs in percent.
     """
-    return [_of_judge(each, level) for each in judges]
+    return [_of_judge(each, level, rule) for each in judges]
 
 
-def _of_judge(given: JudgeLabels, level: float) -> dict[str, Any]:
+def _of_judge(given: JudgeLabels, level: float, rule: IntervalRule) -> dict[str, Any]:
     judged = given.items
     nouns = Nouns(cluster=given.noun, rater="rater")
     return {
@@ -97,14 +102,16 @@ def _of_judge(given: JudgeLabels, level: float) -> dict[str, Any]:
         **({"seen": given.seen} if given.seen else {}),
         **({"drawn": asdict(given.drawn)} if given.drawn else {}),
         "level": level,
+        **({} if rule is IntervalRule.WALD else {"intervals": rule.value}),
         "scores": [
-            _of_score(judged, each, nouns, level) for each in together(judged, nouns=nouns, level=level)
+            _of_score(judged, each, nouns, level)
+            for each in together(judged, nouns=nouns, level=level, rule=rule)
         ],
-        **_of_pairs(judged, nouns, level),
+        **_of_pairs(judged, nouns, level, rule),
     }
 
 
-def _of_pairs(judged: JudgedItems, nouns: Nouns, level: float) -> dict[str, Any]:
+def _of_pairs(judged: JudgedItems, nouns: Nouns, level: float, rule: IntervalRule) -> dict[str, Any]:
     """Strengths and shares of wins by question; nothing for items that are no pairs."""
     if judged.sides is None:
         return {}
@@ -116,7 +123,7 @@ def _of_pairs(judged: JudgedItems, nouns: Nouns, level: float) -> dict[str, Any]
                 "strengths": _strengths(each, nouns, level),
                 "wins": _wins(each, nouns, level),
             }
-            for each in pairs_together(judged, nouns=nouns, level=level)
+            for each in pairs_together(judged, nouns=nouns, level=level, rule=rule)
         ]
     }
 
@@ -155,6 +162,16 @@ def _wins(found: PairsTogether, nouns: Nouns, level: float) -> list[dict[str, An
 
 def _no_one() -> _Alone:
     return None
+
+
+def rule_of(stored: Mapping[str, Any]) -> IntervalRule:
+    """Rule by which the assisted figures of a stored report were computed.
+
+    Args:
+        stored: the report; version 1.0.0 stored no rule.
+    """
+    is_of_first_version = any("intervals" not in each for each in stored.get("assisted") or ())
+    return IntervalRule.WALD if is_of_first_version else IntervalRule.SCORE
 
 
 def _rounded(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The report of people assisted by a machine judge, and the bundle from which it is computed again."""
 
+import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from evaluation.assisted.intervals import IntervalRule
+from evaluation.report.assisted import assisted_figures
 from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeContexts, MakeRun
 from tests.desks import judge
@@ -19,6 +23,7 @@ from turnwise.bots.models import Bot
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
 from turnwise.studies.models import Study
+from turnwise.tasks.judging.assisted import labels_of_judges
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,17 +88,45 @@ def test_the_report_shows_people_alone_and_assisted_and_follows_from_the_bundle(
     for row in (alpha, beta):
         cell = main[row["first"]]["sensible"]
         assert row["people"]["value"] == pytest.approx(cell["value"])
-        assert row["people"]["low"] == pytest.approx(cell["low"])
-        assert row["people"]["high"] == pytest.approx(cell["high"])
+        # People's interval is by the same method as the assisted one, for which it is a little shorter.
+        widths = [each["high"] - each["low"] for each in (row["people"], cell)]
+        assert widths[0] == pytest.approx(widths[1], rel=0.1)
+        assert widths[0] < widths[1]
 
     shown = page(sign_in(rex), f"/studies/{half_judged.pk}/report/")
     assert "All other figures of this report count people only." in shown
     assert f"as if people had labelled {alpha['as_if']} items instead of 30" in shown
+    assert "a little shorter than elsewhere in this report" in shown
     path = tmp_path / "bundle.zip"
     call_command("bundle", str(half_judged.pk), output=path)
     again = recompute(path)
     assert again.equal
     assert again.report["assisted"] == after["assisted"]
+
+
+def test_a_report_of_the_first_version_recomputes_by_its_own_intervals(
+    half_judged: Study, make_judge: Callable[..., Bot], tmp_path: Path
+) -> None:
+    finished(half_judged, make_judge(_every_third))
+    newest = _result(half_judged)["assisted"]
+    first = assisted_figures(labels_of_judges(half_judged), rule=IntervalRule.WALD)
+    made, path = tmp_path / "made.zip", tmp_path / "bundle.zip"
+    call_command("bundle", str(half_judged.pk), output=made)
+    with zipfile.ZipFile(made) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith("report.json"):
+                content = json.dumps({**json.loads(content), "assisted": first}).encode()
+            new.writestr(name, content)
+
+    found = recompute(path)
+
+    assert found.differences == []
+    assert found.report["assisted"] == json.loads(json.dumps(first))
+    assert ("intervals" in first[0], newest[0]["intervals"]) == (False, "score")
+    shown, of_newest = (each[0]["scores"][0]["rows"][0]["people"] for each in (first, newest))
+    assert shown["value"] == of_newest["value"]
+    assert shown["low"] != of_newest["low"]
 
 
 def test_below_20_items_of_people_the_report_says_that_it_cannot(

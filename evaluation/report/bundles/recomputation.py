@@ -17,7 +17,7 @@ from evaluation.protocols import protocol_named
 from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import check_labels
-from evaluation.report.assisted import JudgeLabels, assisted_figures
+from evaluation.report.assisted import JudgeLabels, assisted_figures, rule_of
 from evaluation.report.bundles.anchor_rows import AnchorRows
 from evaluation.report.bundles.anchor_tables import ANCHORS, anchor_judgments_table
 from evaluation.report.bundles.columns import Table, answered_in
@@ -262,7 +262,8 @@ def _assisted(bundle: BundleFiles, about: Row, of_items: Table, judgments: Table
             of.ask["number"], of.questions, of.items, of.given, machine, excluded, of.drawn
         )
     level = protocol_named(about["protocol"]["protocol"]).level
-    return {"assisted": assisted_figures(judges, level=level)} if judges else {}
+    rule = rule_of(bundle.document("report.json"))
+    return {"assisted": assisted_figures(judges, level=level, rule=rule)} if judges else {}
 
 
 def _compared(bundle: BundleFiles, about: Row) -> Iterator[AskOfPairs]:

@@ -11,6 +11,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from evaluation.assisted.estimates import AssistedEstimate, assisted_mean
+from evaluation.assisted.intervals import IntervalRule
 from evaluation.assisted.pairs import AssistedPairs, assisted_win_shares
 from evaluation.assisted.strengths import AssistedStrengths, assisted_strengths
 from evaluation.statistics.interval import Interval, Undefined
@@ -58,7 +59,8 @@ def half(interval: Interval | Undefined) -> float:
     ],
 )
 def test_strengths_and_errors_are_those_of_ppi_python(power, values, highs):
-    ours = found(assisted_strengths(study(np.random.default_rng(7)), power=power))
+    pairs = study(np.random.default_rng(7))
+    ours = found(assisted_strengths(pairs, power=power, rule=IntervalRule.WALD))
 
     of_c = [each for _, second, each in ours.differences if second == "c"]
     for each, value, high in zip(of_c, values, highs, strict=True):
@@ -153,7 +155,8 @@ def test_the_error_is_that_of_leaving_out_each_rater(rng):
 def test_without_the_judge_it_is_the_strength_of_every_report(rng, each):
     pairs = study(rng, each=each, ties=0.2)
 
-    ours, plain = found(assisted_strengths(pairs, power=0)), bradley_terry(pairs.duels)
+    plain = bradley_terry(pairs.duels)
+    ours = found(assisted_strengths(pairs, power=0, rule=IntervalRule.WALD))
 
     for name, estimate in ours.strength.items():
         assert estimate.value == pytest.approx(plain.strength[name], abs=1e-8)
