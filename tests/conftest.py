@@ -65,6 +65,9 @@ PBKDF2PasswordHasher.iterations = HASH_ITERATIONS
 LONG = (
     "tests/faults/",
     "tests/project/test_access.py",
+    "tests/browser/test_whole_way.py",
+    "tests/project/test_api_as_described.py",
+    "tests/browser/test_every_page.py",
     "tests/chatbots/test_every_bot.py",
     "tests/deploy/test_native.py",
     "tests/chatbots/test_exits.py",
@@ -75,6 +78,9 @@ LONG = (
     "tests/rehearsals/",
     "tests/operating/test_two_servers.py",
     "tests/project/test_dumps.py",
+    "tests/project/test_released_data.py",
+    "tests/install/",
+    "tests/test_replay.py",
     "tests/responses/test_killed_worker.py",
     "tests/browser/",
 )

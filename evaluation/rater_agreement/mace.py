@@ -13,6 +13,7 @@ too, but as numbers that somebody gives (its option `--priors`).
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.statistics.interval import Undefined
@@ -184,7 +185,10 @@ def _shares(group: IntArray, weighted: FloatArray) -> FloatArray:
 
 def _summed(code: IntArray, values: FloatArray, size: int) -> FloatArray:
     """(size, r) sums of rows (n, r) by code."""
-    return np.column_stack([np.bincount(code, column, size) for column in values.T])
+    begins = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=size))])
+    rows = (np.ones(len(code)), np.argsort(code, kind="stable"), begins)
+    sums: FloatArray = scipy.sparse.csr_array(rows, shape=(size, len(code))) @ values
+    return sums
 
 
 def _maximise(

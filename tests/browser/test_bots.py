@@ -113,6 +113,6 @@ async def test_the_messages_of_a_chat_service_are_previewed(visit: Visit, rex: U
 
     await expect(page.locator("pre")).to_contain_text("You are kind.\\nAnswer in one sentence.")
     await expect(page.get_by_label("System prompt")).to_have_value("You are kind.\nAnswer in one sentence.")
-    assert await visitor.flaws_at(1280, 390, 320) == []
+    assert await visitor.flaws_at(1280, 320) == []
     if folder := os.environ.get("TURNWISE_SHOTS"):
         await page.screenshot(path=f"{folder}/form.png", full_page=True)

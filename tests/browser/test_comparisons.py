@@ -81,7 +81,7 @@ async def test_the_pages_and_their_charts_fit_and_can_be_read_aloud(
     visit: Visit, studies: list[Study]
 ) -> None:
     searched: set[str] = set()
-    async for width, path, visitor in pages(visit, studies, 1280, 390, 320):
+    async for width, path, visitor in pages(visit, studies, 1280, 320):
         await expect(visitor.page.locator(".plot svg").first).to_be_visible()
         if width == 1280:
             searched.clear()

@@ -100,7 +100,7 @@ async def test_the_pages_of_a_judge_fit_every_screen(visit: Visit, run: JudgeRun
 
     for address in addresses:
         await visitor.go(address)
-        assert await visitor.flaws_at(1280, 390, 320) == [], address
+        assert await visitor.flaws_at(1280, 320) == [], address
 
     await visitor.go(addresses[0])
     await page.get_by_label("Answers for each item").fill("2")
@@ -146,7 +146,7 @@ async def test_the_card_of_a_judge_of_pairs_fits_every_screen(visit: Visit, run_
 
     for question in ("Strength after Bradley and Terry", "Pairs won, ties by half"):
         await visitor.page.get_by_role("heading", name=question).wait_for()
-    assert await visitor.flaws_at(1280, 390, 320) == []
+    assert await visitor.flaws_at(1280, 320) == []
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ async def test_items_for_people_are_chosen_by_uncertainty(visit: Visit, wavering
     await page.get_by_label("Items for people").fill("60")
     await page.get_by_role("button", name="Preview").click()
     await page.get_by_text("What this draw is expected to be worth").wait_for()
-    assert await visitor.flaws_at(1280, 390, 320) == []
+    assert await visitor.flaws_at(1280, 320) == []
     await page.get_by_role("button", name="Draw 60 items").click()
     await page.get_by_text("60 items are for people now.").wait_for()
     await page.get_by_role("button", name="Undo draw 1").click()
@@ -196,8 +196,8 @@ async def test_items_for_people_are_chosen_by_uncertainty(visit: Visit, wavering
     await page.get_by_label("Items in addition").fill("20")
     await page.get_by_role("button", name="Draw more").click()
     await page.get_by_text("Undo draw 2").wait_for()
-    assert await visitor.flaws_at(1280, 390, 320) == []
+    assert await visitor.flaws_at(1280, 320) == []
     await sync_to_async(computed)(wavering.study)
     await visitor.go(f"{study}/report/")
     await page.get_by_text("were drawn by the uncertainty of umpire for people").wait_for()
-    assert await visitor.flaws_at(1280, 390, 320) == []
+    assert await visitor.flaws_at(1280, 320) == []

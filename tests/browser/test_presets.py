@@ -38,13 +38,13 @@ async def test_a_study_begins_with_an_intention_and_a_protocol(visit: Visit, rex
     await page.get_by_role("link", name="How sensible").press("Enter")
     await page.get_by_text("What is this? context, response").click()
     await expect(page.get_by_text("The dialogue so far, to which a response is given.")).to_be_visible()
-    assert await visitor.flaws_at(1280, 390, 320) == []
+    assert await visitor.flaws_at(1280, 320) == []
 
     await page.get_by_role("link", name="Invited people").click()
     await page.get_by_role("link", name="neural.chat, interactive").click()
     await expect(page.get_by_label("Compare the report with")).to_have_value("neural-chat-interactive")
     await expect(page.get_by_text("no pay · 15 minutes")).to_be_visible()
-    assert await visitor.flaws_at(1280, 390, 320) == []
+    assert await visitor.flaws_at(1280, 320) == []
 
     await page.get_by_role("link", name="Change").click()
     await expect(page.get_by_role("link", name="Invited people")).to_have_attribute("aria-current", "true")

@@ -56,7 +56,7 @@ async def test_on_a_phone_it_folds_once_the_conversation_has_begun(
     await phone.answer("No")
     await phone.exchange("And now?", "No")
     await expect(text).to_be_visible()  # whoever unfolded it may read on
-    assert await phone.flaws_at(320, 390) == []
+    assert await phone.flaws_at(320) == []
 
 
 async def test_without_a_scenario_nothing_stands_there(visit: Visit, make_study: MakeStudy) -> None:

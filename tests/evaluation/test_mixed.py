@@ -124,6 +124,14 @@ def by_definition(observed: Observed, log_odds: np.ndarray, variance: dict[str, 
     return float(least.fun) + float(np.linalg.slogdet(curvature)[1]) / 2
 
 
+@pytest.fixture(params=["dense blocks", "sparse blocks"])
+def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The likelihood of few cells has dense blocks; here also sparse ones, as of many."""
+    if request.param == "sparse blocks":
+        monkeypatch.setattr("evaluation.statistics.mixed_models.laplace.DENSE_WORK", -1)
+
+
+@pytest.mark.usefixtures("_blocks")
 def test_likelihood_is_that_of_the_definition_and_its_gradient_that_of_differences() -> None:
     observed = crossed(np.random.default_rng(5))
     likelihood = Likelihood(observed)
@@ -138,6 +146,7 @@ def test_likelihood_is_that_of_the_definition_and_its_gradient_that_of_differenc
         assert gradient[place] == pytest.approx(slope, abs=1e-5)
 
 
+@pytest.mark.usefixtures("_blocks")
 def test_three_kinds_that_nest_are_eliminated_like_dense_ones() -> None:
     conversation = np.arange(24)
     worker = conversation // 4

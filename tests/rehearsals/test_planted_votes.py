@@ -1,12 +1,16 @@
 """What simulated raters are dealt, what a report of that must hold, and whether a wrong one is found out."""
 
 from collections import Counter
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 import scipy.stats
 
-from benchmarks.rehearsed_findings import judged, talked
+from benchmarks.rehearsed_findings import Dealt, talked
+from benchmarks.rehearsed_findings import judged as deal_judged
 from evaluation.questions import (
     LIKERT,
     SSA,
@@ -157,9 +161,24 @@ def test_expected_means_of_every_kind_equal_those_counted_by_hand() -> None:
     )
 
 
+@cache
+def _judged(seed: int, questions: QuestionSet) -> Dealt:
+    return deal_judged(seed, items=120, raters=5, workers=30, questions=questions)
+
+
+def judged(seed: int, questions: QuestionSet) -> tuple[Plan, dict[str, Any]]:
+    """Two systems with 60 items each, judged by five of 30 workers, and the report of that.
+
+    A copy of what is computed once, as models of raters take seconds: the caller may change it.
+    """
+    plan, _, result = _judged(seed, questions)
+    recorded = {thing: list(given) for thing, given in plan.recorded.items()}
+    return replace(plan, things=dict(plan.things), recorded=recorded), deepcopy(result)
+
+
 @pytest.mark.parametrize("questions", [LIKERT, EVERY_KIND], ids=["ratings", "every kind"])
 def test_reports_of_every_kind_recover_the_injected_effects(questions: QuestionSet) -> None:
-    plan, _, result = judged(5, items=120, raters=5, workers=30, questions=questions)
+    plan, result = judged(5, questions)
 
     found = findings(plan, [], result)
 
@@ -174,7 +193,7 @@ def test_reports_of_votes_recover_the_injected_effects() -> None:
 
 
 def test_a_wrong_mean_of_ratings_is_detected() -> None:
-    plan, _, result = judged(5, items=120, raters=5, workers=30, questions=LIKERT)
+    plan, result = judged(5, LIKERT)
     cell = result["bots"][0]["cells"][0]
     cell["value"], cell["low"], cell["high"] = (cell[key] + 1 for key in ("value", "low", "high"))
 
@@ -189,18 +208,12 @@ def test_a_slip_is_a_different_valid_answer() -> None:
         assert SSA.check(slip) != SSA.check(answers)
 
 
-def planted_and_reported() -> tuple[Plan, dict[str, Any]]:
-    """Two systems with 60 items each, judged by five of 30 workers, and the report of that."""
-    plan, _, result = judged(3, items=120, raters=5, workers=30)
-    return plan, result
-
-
 def outside(found: list[Finding]) -> set[str]:
     return {finding.words.partition(":")[0] for finding in found if finding.holds is False}
 
 
 def test_a_correct_report_is_inside_and_a_wrong_plan_is_outside() -> None:
-    plan, result = planted_and_reported()
+    plan, result = judged(3, SSA)
     assert outside(findings(plan, [], result)) == set()
 
     for given in plan.recorded.values():  # as if everybody had been careful
@@ -217,7 +230,7 @@ def test_a_correct_report_of_conversations_is_inside() -> None:
 
 
 def test_rates_other_than_the_injected_ones_are_outside() -> None:
-    plan, result = planted_and_reported()
+    plan, result = judged(3, SSA)
     for item, (system, _) in plan.things.items():  # as if all of Beta's were easy, sensible and specific
         if system == "Beta":
             plan.things[item] = (system, yes(0.95, 0.95))
@@ -240,7 +253,7 @@ def test_rates_other_than_the_injected_ones_are_outside() -> None:
     ],
 )
 def test_an_interval_that_misses_is_detected(table: str, row: int, name: str) -> None:
-    plan, result = planted_and_reported()
+    plan, result = judged(3, SSA)
     found = result[table][row]
     cell = found if table == "agreement" else found["cells"][0]
     cell["low"] = cell["high"]
@@ -281,7 +294,7 @@ def test_counts_must_be_equal() -> None:
 
 
 def test_an_additional_label_or_item_is_detected() -> None:
-    plan, result = planted_and_reported()
+    plan, result = judged(3, SSA)
     result["raters_per_item"][0]["items"] += 1
     result["bots"][0]["labels"] += 1
 

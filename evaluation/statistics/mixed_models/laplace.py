@@ -22,6 +22,8 @@ from evaluation.statistics.labels import FloatArray, IntArray
 STEPS = 200
 CLOSE = 1e-12
 """Newton's method stops when a step is expected to lower f by less than this."""
+DENSE_WORK = 2_000_000
+"""Blocks whose products need no more multiplications are dense: to make a sparse array takes longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,22 @@ class Factor:
         return bool(np.bincount(self.level, counts).max() > 1) and pairs > systems
 
 
+_Block = FloatArray | scipy.sparse.csr_array
+
+
+def _scaled(block: _Block, by: FloatArray) -> _Block:
+    """Multiply each row of a block."""
+    if isinstance(block, np.ndarray):
+        return block * by[:, None]
+    return block.multiply(by[:, None]).tocsr()
+
+
+def _product_sums(block: _Block, other: FloatArray) -> FloatArray:
+    """(rows,) sums of the products of elements."""
+    products = block * other if isinstance(block, np.ndarray) else block.multiply(other)
+    return np.asarray(products.sum(axis=1), np.float64).ravel()
+
+
 class _Eliminated:
     """The matrix H by kinds of effects, with the nested kinds eliminated; see `Likelihood` for the order.
 
@@ -87,8 +105,9 @@ class _Eliminated:
         self.across = [shape.across(s, weight, sigma) for s in nested]
         left = shape.crossed(weight, sigma)
         for s in nested:
-            part = self.across[s].multiply(1 / self.diagonal[s][:, None]).tocsr()
-            left = left - (part.T @ self.across[s]).toarray()
+            part = _scaled(self.across[s], 1 / self.diagonal[s])
+            product = part.T @ self.across[s]
+            left = left - (product if isinstance(product, np.ndarray) else product.toarray())
             for r in range(s + 1, len(nested)):
                 self._take_out(s, r, part)
         factor = scipy.linalg.cholesky(left, lower=True) if len(left) else left
@@ -97,7 +116,7 @@ class _Eliminated:
             float(np.log(each).sum()) for each in self.diagonal
         )
 
-    def _take_out(self, s: int, r: int, part: scipy.sparse.csr_array) -> None:
+    def _take_out(self, s: int, r: int, part: _Block) -> None:
         """Eliminate kind s from the rows of kind r, in which it is nested."""
         of, levels = self.shape.above[s, r], self.shape.nested[r].levels
         scaled = self.up[s, r] / self.diagonal[s]
@@ -105,7 +124,7 @@ class _Eliminated:
         for further in range(r + 1, len(self.shape.nested)):
             self.up[r, further] = self.up[r, further] - np.bincount(of, scaled * self.up[s, further], levels)
         gather = scipy.sparse.csr_array((self.up[s, r], (of, np.arange(len(of)))), shape=(levels, len(of)))
-        self.across[r] = (self.across[r] - gather @ part).tocsr()
+        self.across[r] = self.across[r] - gather @ part
 
     def solve(self, given: Sequence[FloatArray]) -> list[FloatArray]:
         """Multiply H⁻¹ with a vector, given by kind: the nested kinds, then all others as one."""
@@ -123,7 +142,7 @@ class _Eliminated:
             x[s] /= self.diagonal[s]
         return x
 
-    def solve_path(self, start: int, given: Sequence[float]) -> tuple[FloatArray, scipy.sparse.csr_array]:
+    def solve_path(self, start: int, given: Sequence[float]) -> tuple[FloatArray, _Block]:
         """Solve for the vector a of each level of nested kind `start`: given[s] at it and all levels above.
 
         Returns:
@@ -132,7 +151,7 @@ class _Eliminated:
         """
         x: dict[int, FloatArray] = {}
         levels = self.shape.nested[start].levels
-        square, taken = np.zeros(levels), scipy.sparse.csr_array((levels, self.shape.dense))
+        square, taken = np.zeros(levels), self.shape.nothing(levels)
         for s in range(start, len(self.diagonal)):
             at = self.shape.above[start, s] if s > start else np.arange(levels)
             x[s] = np.full(levels, float(given[s]))
@@ -141,7 +160,7 @@ class _Eliminated:
                 x[s] -= x[r] * self.up[r, s][below] / self.diagonal[r][below]
             share = x[s] / self.diagonal[s][at]
             square += x[s] * share
-            taken = (taken + self.across[s][at].multiply(share[:, None])).tocsr()
+            taken = taken + _scaled(self.across[s][at], share)
         return square, taken
 
     def inverse_traces(self) -> list[float]:
@@ -150,7 +169,7 @@ class _Eliminated:
         for start in range(len(self.diagonal)):
             unit = [float(s == start) for s in range(len(self.diagonal))]
             square, taken = self.solve_path(start, unit)
-            traces.append(float(square.sum()) + float(taken.multiply(taken @ self.inverse).sum()))
+            traces.append(float(square.sum()) + float(_product_sums(taken, taken @ self.inverse).sum()))
         diagonal = np.diag(self.inverse)
         return traces + [float(diagonal[a:b].sum()) for a, b in self.shape.spans]
 
@@ -163,7 +182,7 @@ class _Eliminated:
             square, taken = self.solve_path(0, sigma[: len(shape.nested)].tolist())
             first = shape.nested[0].level
             through = taken @ self.inverse
-            values += (square + np.asarray(taken.multiply(through).sum(axis=1)).ravel())[first]
+            values += (square + _product_sums(taken, through))[first]
             for column, deviation in columns:
                 values -= 2 * deviation * through[first, column]
         for one, deviation in columns:
@@ -183,6 +202,7 @@ class _Shape:
         column: for each of the others, (n,) column of each cell among all their levels.
         spans: for each of the others, its first column and the column after its last.
         dense: total number of levels of the others.
+        is_small: true if blocks between nested kinds and the others are dense arrays.
         cells: number of cells n.
     """
 
@@ -203,18 +223,28 @@ class _Shape:
         self.spans = list(pairwise(ends))
         self.column = [a + each.level for (a, _), each in zip(self.spans, self.others, strict=True)]
         self.dense, self.cells = ends[-1], cells
+        finest = self.nested[0].levels if self.nested else 0
+        self.is_small = finest * self.dense**2 <= DENSE_WORK
 
     @property
     def factors(self) -> list[Factor]:
         return [*self.nested, *self.others]
 
-    def across(self, s: int, weight: FloatArray, sigma: FloatArray) -> scipy.sparse.csr_array:
+    def nothing(self, levels: int) -> _Block:
+        """(levels, m) block of zeros."""
+        shape = (levels, self.dense)
+        return np.zeros(shape) if self.is_small else scipy.sparse.csr_array(shape)
+
+    def across(self, s: int, weight: FloatArray, sigma: FloatArray) -> _Block:
         """(levels, m) block of H between nested kind s and the others."""
         level, shape = self.nested[s].level, (self.nested[s].levels, self.dense)
         if not self.others:
-            return scipy.sparse.csr_array(shape)
+            return self.nothing(shape[0])
         scales = sigma[len(self.nested) :]
         values = np.concatenate([sigma[s] * scale * weight for scale in scales])
+        if self.is_small:
+            cells = np.concatenate([level * self.dense + column for column in self.column])
+            return np.bincount(cells, values, shape[0] * shape[1]).reshape(shape)
         entries = (np.tile(level, len(scales)), np.concatenate(self.column))
         return scipy.sparse.csr_array((values, entries), shape=shape)
 
