@@ -32,8 +32,14 @@ from turnwise.charts.layout import LIGHT, standalone
 from turnwise.crowd.entry.worker_views import instructions_context
 from turnwise.crowd.worker_task import WorkerTask, work_of
 from turnwise.exports.audit_rows import audit_rows, to_columns
-from turnwise.exports.bundle_pictures import add_pictures, sent_pictures
-from turnwise.exports.files import FORMATS, Archive, schema_of, with_times_as_text
+from turnwise.exports.files import (
+    FORMATS,
+    Archive,
+    add_pictures,
+    schema_of,
+    sent_pictures,
+    with_times_as_text,
+)
 from turnwise.exports.rows import Batch, answered_sets, rows, rows_in, tables_of
 from turnwise.judging.batteries.battery_rules import as_json, battery_of
 from turnwise.judging.models import JudgingPlan

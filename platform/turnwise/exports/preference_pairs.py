@@ -7,7 +7,7 @@ from typing import Any
 
 from evaluation.questions.parts import BOTH_BAD, FIRST, SECOND, TIED
 from evaluation.texts.personal_data import Redactor
-from turnwise.exports.grouped_rows import grouped_rows
+from turnwise.exports.rows import grouped_rows
 from turnwise.exports.turn_files import JUDGED
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.studies.models import Study

@@ -15,7 +15,7 @@ from evaluation.questions import LIKERT, VOTES, Answer
 from evaluation.questions.sets.topical_chat import RATINGS
 from evaluation.texts.personal_data import Redactor
 from turnwise.bots.models import OUTSIDE
-from turnwise.exports.grouped_rows import grouped_rows
+from turnwise.exports.rows import grouped_rows
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.studies.models import Study
 from turnwise.transcripts.importers.neural_chat import COHERENCY, RATING_COLUMNS, RECORD_COLUMNS, SCALES

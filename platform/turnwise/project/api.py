@@ -29,7 +29,6 @@ from turnwise.experts.api import router as experts
 from turnwise.experts.decisions_api import router as item_decisions
 from turnwise.exports.api import router as bundles
 from turnwise.exports.records_api import router as records
-from turnwise.exports.tables_api import router as tables
 from turnwise.judges.api import router as judges
 from turnwise.judges.drift_checks.api import router as drift_checks
 from turnwise.judges.item_draws.api import router as item_draws
@@ -152,7 +151,6 @@ api.add_router("", bundles)
 api.add_router("", records)
 api.add_router("", imports)
 api.add_router("", acceptance)
-api.add_router("", tables)
 api.add_router("", people)
 api.add_router("", panels)
 api.add_router("", participants)
