@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from turnwise.client.asynchronous.connection import AsyncClient
-from turnwise.client.asynchronous.titled import AsyncTitled
+from turnwise.client.asynchronous.records import AsyncTitled
 
 
 class AsyncAnchorPack(AsyncTitled):

@@ -5,8 +5,7 @@ from typing import Any, Self
 
 from turnwise.client.asynchronous.connection import AsyncClient
 from turnwise.client.asynchronous.jobs import AsyncJob
-from turnwise.client.asynchronous.records import AsyncRecords
-from turnwise.client.asynchronous.titled import AsyncTitled
+from turnwise.client.asynchronous.records import AsyncRecords, AsyncTitled
 from turnwise.client.rows import Context, Response
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from turnwise.client.blocking.connection import Client
-from turnwise.client.blocking.titled import Titled
+from turnwise.client.blocking.records import Titled
 
 
 class AnchorPack(Titled):

@@ -6,8 +6,7 @@ from typing import Any, Self
 
 from turnwise.client.blocking.connection import Client
 from turnwise.client.blocking.jobs import Job
-from turnwise.client.blocking.records import Records
-from turnwise.client.blocking.titled import Titled
+from turnwise.client.blocking.records import Records, Titled
 from turnwise.client.rows import Context, Response
 
 
