@@ -42,10 +42,10 @@ from turnwise.exports.files import (
 )
 from turnwise.exports.rows import Batch, answered_sets, rows, rows_in, tables_of
 from turnwise.judging.batteries.battery_rules import as_json, battery_of
+from turnwise.judging.judged_replies import judged_prices
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import judgments_in
 from turnwise.judging.queue.queued_task import QueuedTask
-from turnwise.judging.reply_prices import judged_prices
 from turnwise.privacy.personal_data import studies_quoted_by
 from turnwise.reports import descriptions
 from turnwise.reports.answers import bot_names

@@ -25,7 +25,7 @@ from turnwise.exports.message_columns import (
     versions_join,
 )
 from turnwise.judges.queries import REPORTED_RUNS
-from turnwise.judging.conversation_replies import CONVERSATION_REPLY_ROWS
+from turnwise.judging.judged_replies import CONVERSATION_REPLY_ROWS
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.rater_session import READING
 from turnwise.reports import descriptions

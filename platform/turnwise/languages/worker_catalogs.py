@@ -47,8 +47,9 @@ STAFF_MODULES = (
 STAFF_ONLY = frozenset(
     {"PanelAct", "about", "brings", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
     | {"ProlificApi", "api_account"}
-    | {"MACHINE", "why_untrainable", "article_shortage"}
-    | {"SelfPlayForm", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
+    | {"MACHINE", "why_untrainable", "why_unfit", "article_shortage"}
+    | {"ArenaForm", "ArenaPage", "ArenaPlanForm", "ConversationPairsForm", "PairsAskForm", "ResponsePairsForm"}
+    | {"SelfPlayForm", "SourceForm", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
     | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own
 )
 """Functions, classes and attributes in these modules whose texts are only for researchers."""

@@ -30,12 +30,10 @@ from turnwise.experts.decisions_api import router as item_decisions
 from turnwise.exports.api import router as bundles
 from turnwise.exports.records_api import router as records
 from turnwise.judges.api import router as judges
-from turnwise.judges.drift_checks.api import router as drift_checks
 from turnwise.judges.item_draws.api import router as item_draws
 from turnwise.judges.label_imports.labels_api import router as judge_labels
 from turnwise.judging.anchors.api import router as anchor_packs
 from turnwise.judging.api import router as queues
-from turnwise.judging.items_api import router as items
 from turnwise.judging.plan_api import router as plans
 from turnwise.judging.readers.readers_api import router as readers
 from turnwise.knowledge.api import router as knowledge
@@ -133,13 +131,11 @@ api.add_router("", sharing)
 api.add_router("", groups)
 api.add_router("", running)
 api.add_router("", queues)
-api.add_router("", items)
 api.add_router("", plans)
 api.add_router("", readers)
 api.add_router("", anchor_packs)
 api.add_router("", judges)
 api.add_router("", judge_labels)
-api.add_router("", drift_checks)
 api.add_router("", item_draws)
 api.add_router("", quality)
 api.add_router("", qualifications)

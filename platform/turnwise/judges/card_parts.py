@@ -1,17 +1,30 @@
-"""Estimates of a judge card in words: people alone, people and judge, and what the judge was worth."""
+"""Parts of a judge card: estimates in words, agreement by properties of the items, calibration charts."""
 
-from collections.abc import Iterable, Mapping
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from subprocess import SubprocessError
+from typing import Any
 
+import numpy as np
+from django.db import connection
 from django.utils.translation import gettext as _
 
 from evaluation.assisted.estimates import AssistedEstimate
 from evaluation.files.writing import MINUS, NO_BREAK, figure, signed
+from evaluation.machine_judges.agreement import Agreement, agreements_by, thirds
+from evaluation.machine_judges.calibration import Calibration
 from evaluation.machine_judges.judged import JudgedItems
 from evaluation.machine_judges.together import PairsTogether, Together, pairs_together
 from evaluation.questions import Score
 from evaluation.statistics.inference import Nouns
 from evaluation.statistics.interval import Interval, Undefined
+from evaluation.statistics.labels import BoolArray
+from turnwise.judges.models import JudgeRun
+from turnwise.judging.queries import items_of
+from turnwise.live.subprocesses import run_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +127,60 @@ def digits_of(score: Score) -> int:
 def number(score: Score, value: float) -> str:
     """Value of a score with its decimals."""
     return figure(score.factor * value, digits_of(score))
+
+
+MOST_GROUPS = 12
+_PROPERTIES = f"""
+SELECT length(i.text), i.position, nullif(c.category, '')
+  FROM ({items_of(ask="%s")}) AS i
+  JOIN judging_item AS item ON item.id = i.id
+  LEFT JOIN responses_response AS r ON r.id = item.response_id
+  LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, item.context_id)
+ ORDER BY i.id
+"""
+
+
+def agreement_by_property(run: JudgeRun, judged: JudgedItems) -> list[tuple[str, list[Agreement]]]:
+    """Title and agreement in each group of items, for each property in which the items differ.
+
+    Length and turn are of single replies and responses, the category of contexts. Of many turns or
+    categories, the most frequent are compared.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_PROPERTIES, [run.study_id, run.ask_id])
+        rows = cursor.fetchall()
+    lengths, turns, categories = zip(*rows, strict=True) if rows else ((), (), ())
+    has_text = all(length is not None for length in lengths)
+    by_length = thirds(np.array(lengths, dtype=np.int64)) if has_text else {}
+    found = [
+        (_("By length of the text, in characters"), by_length),
+        (_("By turn in the conversation"), _groups(turns)),
+        (_("By category of the context"), _groups(categories)),
+    ]
+    return [(title, agreements_by(judged, groups)) for title, groups in found if len(groups) > 1]
+
+
+def _groups(values: Sequence[Any]) -> dict[str, BoolArray]:
+    """Items with each value, in the order of the values; items without a value are in no group."""
+    frequent = Counter(value for value in values if value is not None).most_common(MOST_GROUPS)
+    found: Iterable[Any] = sorted(value for value, _number in frequent)
+    return {str(value): np.array([each == value for each in values]) for value in found}
+
+
+log = logging.getLogger(__name__)
+
+
+def charts_of(found: Calibration) -> tuple[str, str]:
+    """SVG for a desktop and for a phone; empty if drawing fails, since the table has all numbers."""
+    described = {
+        "name": f"calibration-{found.question}",
+        "bins": [[each.items, each.probability, each.agreed] for each in found.bins],
+        "across": _("probability of the machine, %"),
+        "up": _("people agree, %"),
+    }
+    try:
+        wide, narrow = json.loads(run_module("turnwise.charts.calibration", [], described))
+    except SubprocessError as error:
+        log.warning("The calibration chart could not be drawn: %s", error)
+        return "", ""
+    return wide, narrow
