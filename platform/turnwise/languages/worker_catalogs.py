@@ -48,7 +48,8 @@ STAFF_ONLY = frozenset(
     {"PanelAct", "about", "brings", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
     | {"ProlificApi", "api_account"}
     | {"MACHINE", "why_untrainable", "why_unfit", "article_shortage"}
-    | {"ArenaForm", "ArenaPage", "ArenaPlanForm", "ConversationPairsForm", "PairsAskForm", "ResponsePairsForm"}
+    | {"ArenaForm", "ArenaPage", "ArenaPlanForm"}
+    | {"ConversationPairsForm", "PairsAskForm", "ResponsePairsForm"}
     | {"SelfPlayForm", "SourceForm", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
     | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own
 )

@@ -23,7 +23,6 @@ from turnwise.crowd.api import router as running
 from turnwise.crowd.panels.panels_api import router as panels
 from turnwise.crowd.pay.payments_api import router as payments
 from turnwise.crowd.pay.prolific_api import router as prolific
-from turnwise.crowd.people_api import router as people
 from turnwise.crowd.running.participants_api import router as participants
 from turnwise.experts.api import router as experts
 from turnwise.experts.decisions_api import router as item_decisions
@@ -147,7 +146,6 @@ api.add_router("", bundles)
 api.add_router("", records)
 api.add_router("", imports)
 api.add_router("", acceptance)
-api.add_router("", people)
 api.add_router("", panels)
 api.add_router("", participants)
 api.add_router("", payments)

@@ -30,7 +30,7 @@ from turnwise.crowd.panels.prolific import (
     RefusedByPanelError,
     Submission,
 )
-from turnwise.crowd.pay import account_list, account_selection, ledger, panel_acts
+from turnwise.crowd.pay import account_list, ledger, panel_acts
 from turnwise.crowd.pay.ledger import UNPAID
 from turnwise.live.downloads import attachment
 from turnwise.live.list_pages import back_to_list, query_choice, sought_text, ticked_keys
@@ -109,7 +109,7 @@ def payments(request: HttpRequest, pk: int) -> HttpResponse:
         "all_counted": totals[""].accounts,
         "states": [(key, title, totals[key].accounts) for key, (title, _q) in account_list.STATES.items()],
         "sorts": [(key, title) for key, (title, _order) in account_list.SORTS.items()],
-        "actions": [(key, title) for key, (title, _act) in account_selection.ACTIONS.items()],
+        "actions": [(key, title) for key, (title, _act) in account_list.ACTIONS.items()],
         "query": request.GET.urlencode(),
     }
     return render(request, "crowd/payments.html", context)
@@ -123,13 +123,13 @@ def pay_chosen(request: HttpRequest, pk: int) -> HttpResponse:
     assert request.user.is_authenticated
     try:
         typed = request.POST.get("amount", "").replace(",", ".")
-        details = account_selection.Request(
+        details = account_list.Request(
             shown=_ticked_amounts(request.POST.getlist("account")),
             amount=parse_amount(typed) if typed.strip() else None,
             note=request.POST.get("note", "").replace("\x00", ""),
             by=request.user,
         )
-        messages.success(request, account_selection.carry_out(study, request.POST.get("action", ""), details))
+        messages.success(request, account_list.carry_out(study, request.POST.get("action", ""), details))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return _back_to_ledger(request, study)

@@ -1,16 +1,47 @@
-"""Uploads between preview and import. The newest one of each person is kept for an hour."""
+"""Uploads: workbooks as JSON Lines, and files between preview and import.
 
+Workbooks are unpacked by a process of their own (`packed_files`). The newest upload of each person is kept
+for an hour.
+"""
+
+import json
 import secrets
+from subprocess import SubprocessError
 from typing import Any
 
 from django.contrib import messages
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from turnwise.contexts.tables import MAX_BYTES, FileRefusedError
+from turnwise.live.subprocesses import run_module
+
+
+def text_of_workbook(data: bytes) -> str:
+    """Rows of a workbook as JSON Lines with the same line numbers, unpacked in a subprocess.
+
+    Raises:
+        FileRefusedError: the workbook is too large, damaged, or takes too long.
+    """
+    if len(data) > MAX_BYTES:
+        raise FileRefusedError(
+            _("The file has %(bytes)s bytes, more than %(most)s. Split it.")
+            % {"bytes": f"{len(data):,}", "most": f"{MAX_BYTES:,}"}
+        )
+    try:
+        result = json.loads(run_module("turnwise.contexts.packed_files", [], data))
+    except SubprocessError:
+        raise FileRefusedError(_("The workbook could not be unpacked. Save it as CSV.")) from None
+    if result["refusal"]:
+        raise FileRefusedError(result["refusal"])
+    return str(result["text"])
+
 
 SECONDS = 3600
-EXPIRED = _(
+EXPIRED = gettext_lazy(
     "The preview is older than an hour, has already been imported, or was replaced by a newer one; or "
     "Turnwise was updated meanwhile. Choose the file again."
 )
