@@ -1,8 +1,13 @@
-"""REST API of a running study: pausing, its pilot, messages to workers, exclusions and invitations."""
+"""REST API of a running study: pausing, its pilot, messages to workers, exclusions and invitations.
 
+Other calls about people name participations as here, by pseudonym and number.
+"""
+
+from collections.abc import Sequence
 from typing import Annotated
 
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from ninja import Body, Field, Path, Router, Schema, Status
@@ -17,6 +22,7 @@ from turnwise.crowd.panels.links import PARAMETER
 from turnwise.crowd.places import ending, pilot
 from turnwise.crowd.running import pausing
 from turnwise.live.http_responses import answers, refusals_as_conflicts
+from turnwise.live.list_pages import MOST_TICKED
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.studies.models import Study
 from turnwise.studies.rest.lookup import study_at
@@ -228,3 +234,38 @@ def _invitations(request: AuthenticatedHttpRequest, study: Study) -> list[Invita
         )
         for row, has_come in study_panels.invitations(study)
     ]
+
+
+Number = Annotated[int, Field(ge=1, le=32_000, description="Which time they took part, from 1.")]
+
+
+class PersonIn(Schema, extra="forbid"):
+    """A participation of a study."""
+
+    worker: Pseudonym = Field(description="Pseudonym in this study.")
+    number: Number = 1
+
+
+People = Annotated[list[PersonIn], Field(min_length=1, max_length=MOST_TICKED)]
+
+
+def chosen_participations(study: Study, people: Sequence[PersonIn], field: str) -> list[Participation]:
+    """Find the named participations, in the order in which they are named, each once.
+
+    Args:
+        study: the study.
+        people: whom the call names.
+        field: field of the request that names them.
+
+    Raises:
+        InvalidFieldsError: one of them does not exist.
+    """
+    wanted = list(dict.fromkeys((each.worker, each.number) for each in people))
+    named = Q(pseudonym__in=[worker for worker, _number in wanted])
+    rows = study.participations.filter(named).select_related("worker", "entered_by", "study")
+    known = {(row.pseudonym, row.number): row for row in rows}
+    for position, (worker, number) in enumerate(wanted):
+        if (worker, number) not in known:
+            says = f"No worker {worker} took part {number} times. GET …/participants lists all."
+            raise InvalidFieldsError({f"{field}.{position}.worker": [says]})
+    return [known[each] for each in wanted]

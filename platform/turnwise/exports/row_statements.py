@@ -1,6 +1,6 @@
 """SQL of the tables that every study's bundle may have. Its parameter is the key of the study."""
 
-from evaluation.report.bundles.anchor_tables import ANCHORS
+from evaluation.report.bundles.anchor_rows import ANCHORS
 from evaluation.report.bundles.tables import (
     CONVERSATION_REPLIES,
     CONVERSATIONS,

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 from django.db import connection, transaction
 
 from evaluation.questions import Answer, Question, QuestionSet
-from evaluation.report.bundles.anchor_rows import AnchorRows
-from evaluation.report.bundles.anchor_tables import ANCHORS, anchor_judgments_table
+from evaluation.report.bundles.anchor_rows import ANCHORS, AnchorRows, anchor_judgments_table
 from evaluation.report.bundles.columns import Table, answered_in
 from evaluation.report.bundles.tables import (
     DRAWN_ITEMS,

@@ -9,9 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evaluation.files.writing import figure, percent, signed, with_unit
-from evaluation.machine_judges.agreement import EVERY_SYSTEM, Agreement, agreements
+from evaluation.machine_judges.agreement import EVERY_SYSTEM, Agreement, ScoreErrors, agreements, score_errors
 from evaluation.machine_judges.calibration import Calibration, calibrations
-from evaluation.machine_judges.errors import ScoreErrors, score_errors
 from evaluation.machine_judges.judged import JudgedItems
 from evaluation.machine_judges.orders import OrderBias, order_biases
 from evaluation.machine_judges.together import Together, together

@@ -10,8 +10,8 @@ from ninja.errors import HttpError
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.credentials import PEOPLE, STUDIES
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
+from turnwise.crowd.api import Number, Pseudonym
 from turnwise.crowd.models import Participation
-from turnwise.crowd.queries import Number, Pseudonym
 from turnwise.live.http_responses import answers, file_answer, refusals_as_conflicts
 from turnwise.privacy import erasure, withdrawal
 from turnwise.privacy.ethics.document import ethics_document, has_ethics_document

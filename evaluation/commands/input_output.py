@@ -1,12 +1,48 @@
-"""Results as JSON, and errors about rows as errors about lines; shared by the commands."""
+"""What commands read and write alike: groups of units, results as JSON, errors about rows as about lines."""
 
 from typing import Any
+
+import numpy as np
 
 from evaluation.files.reading import FileError, Table
 from evaluation.rater_agreement.reliability import Alpha
 from evaluation.statistics.inference import Estimate, Nouns
 from evaluation.statistics.interval import Interval, Undefined
-from evaluation.statistics.labels import LabelsError
+from evaluation.statistics.labels import AnyArray, IntArray, LabelsError, coded
+
+
+def group_of_units(
+    table: Table, unit: str, group: str, *, relation: tuple[str, str] = ("belongs to", "to"), cure: str = ""
+) -> tuple[AnyArray, IntArray]:
+    """Read the group of each unit, which must be the same in all rows of the unit.
+
+    Args:
+        table: the file.
+        unit: column that names the unit.
+        group: column that names its group.
+        relation: words of the refusal before the group of a row, and before that of the unit's first row.
+        cure: end of the refusal: what to do.
+
+    Returns:
+        Names of the groups, rising, and (units,) their codes, in the order of the units.
+
+    Raises:
+        FileError: two rows of a unit name different groups; it names the line of both.
+    """
+    units, of_row = coded(table.columns[unit])
+    names, codes = coded(table.columns[group])
+    _, first = np.unique(of_row, return_index=True)
+    of_unit: IntArray = codes[first]
+    differs = np.flatnonzero(of_unit[of_row] != codes)
+    if differs.size:
+        row = int(differs[0])
+        here, there = relation
+        raise FileError(
+            f"{table.path}, line {table.lines[row]}, column {group}: unit '{units[of_row[row]]}' {here} "
+            f"'{names[codes[row]]}' here, but {there} '{names[of_unit[of_row[row]]]}' in line "
+            f"{table.lines[first[of_row[row]]]}.{cure}"
+        )
+    return names, of_unit
 
 
 def to_json(value: float | Interval | Undefined) -> float | list[float] | dict[str, str]:
