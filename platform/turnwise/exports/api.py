@@ -23,11 +23,18 @@ from turnwise.accounts.credentials import PEOPLE
 from turnwise.accounts.limits import too_often
 from turnwise.exports import bundle_jobs
 from turnwise.exports import tasks as jobs
-from turnwise.exports.access import bundled_studies_of, exported_studies_of, note_export
 from turnwise.exports.bundle_jobs import newest_and_made
 from turnwise.exports.files import FORMATS, with_times_as_text
 from turnwise.exports.rows import rows, rows_in, tables_of
-from turnwise.exports.study_files import FILES, MEDIA_TYPES, StudyFile, sent_file
+from turnwise.exports.study_files import (
+    FILES,
+    MEDIA_TYPES,
+    StudyFile,
+    bundled_studies_of,
+    exported_studies_of,
+    note_export,
+    sent_file,
+)
 from turnwise.live.downloads import CHUNK_SIZE, attachment
 from turnwise.live.http_responses import answers, file_answer, refusals_as_conflicts
 from turnwise.live.jobs import NOT_STARTED, is_sent

@@ -49,8 +49,7 @@ from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.privacy.personal_data import studies_quoted_by
 from turnwise.reports import descriptions
 from turnwise.reports.answers import bot_names
-from turnwise.reports.departures import departures_of
-from turnwise.reports.descriptions import method
+from turnwise.reports.descriptions import departures_of, method
 from turnwise.reports.queries import declared_rule, snapshot
 from turnwise.reports.report_kinds import ReportedTask, task_with_report
 from turnwise.studies.models import Ask, Preregistration, Study

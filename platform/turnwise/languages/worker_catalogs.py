@@ -34,7 +34,7 @@ MODULES = (
     "judging/queue/training.py", "live/frames.py", "privacy/participant_views.py", "privacy/stored_data.py",
     "privacy/withdrawal.py", "project/middleware.py", "quality/gates.py", "questionnaires/*.py",
     "questions/question_sets.py", "responses/checks.py",
-    "tasks/arena/battles.py", "tasks/arena/rounds.py",
+    "tasks/arena/battles.py", "tasks/arena/both_sides.py",
     "tasks/*/consumers.py", "tasks/*/lobby.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
     "tasks/*/training_views.py", "tasks/*/views.py", "tasks/*/worker_page.py",
 )  # fmt: skip

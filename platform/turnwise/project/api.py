@@ -50,8 +50,7 @@ from turnwise.project.rest.description import (
 from turnwise.project.rest.guard import RefusedError, Token
 from turnwise.publications.api import router as publications
 from turnwise.quality.api import router as quality
-from turnwise.quality.checks_api import router as attention_checks
-from turnwise.quality.qualifications_api import router as qualifications
+from turnwise.quality.checks_api import router as checks_of_workers
 from turnwise.questions.api import router as question_sets
 from turnwise.rehearsals.api import router as rehearsals
 from turnwise.reports.api import router as reports
@@ -137,8 +136,7 @@ api.add_router("", judges)
 api.add_router("", judge_labels)
 api.add_router("", item_draws)
 api.add_router("", quality)
-api.add_router("", qualifications)
-api.add_router("", attention_checks)
+api.add_router("", checks_of_workers)
 api.add_router("", reports)
 api.add_router("", publications)
 api.add_router("", rehearsals)

@@ -7,8 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
-from turnwise.client.asynchronous.connection import AsyncClient
-from turnwise.client.asynchronous.jobs import HOUR
+from turnwise.client.asynchronous.connection import HOUR, AsyncClient
 from turnwise.client.asynchronous.judging import AsyncJudge
 from turnwise.client.asynchronous.records import AsyncRecords
 from turnwise.client.asynchronous.study_parts import AsyncStudyParts

@@ -8,8 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
-from turnwise.client.blocking.connection import Client
-from turnwise.client.blocking.jobs import HOUR
+from turnwise.client.blocking.connection import HOUR, Client
 from turnwise.client.blocking.judging import Judge
 from turnwise.client.blocking.records import Records
 from turnwise.client.blocking.study_parts import StudyParts

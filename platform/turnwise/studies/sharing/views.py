@@ -21,7 +21,7 @@ from turnwise.accounts.people_views import for_admins
 from turnwise.groups.queries import groups_of
 from turnwise.studies.models import Role, Share, Study, Transfer
 from turnwise.studies.queries import studies_of
-from turnwise.studies.sharing import services, transfers
+from turnwise.studies.sharing import services
 from turnwise.studies.sharing.permissions import Permission, may
 
 _ROLES = [(role.value, role.label) for role in (Role.READER, Role.REVIEWER, Role.EDITOR)]
@@ -127,7 +127,7 @@ def sharing(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "shares": [(each, RoleForm(_role_of(each), auto_id=f"id_%s_{each.pk}")) for each in shares],
         "form": form,
-        "pending": transfers.open_transfer_of(study),
+        "pending": services.open_transfer_of(study),
         "history": study.transfers.filter(outcome=Transfer.Outcome.ACCEPTED)[:MOST_LISTED],
     }
     return render(request, "studies/sharing/sharing.html", context, status=422 if form.errors else 200)
@@ -179,7 +179,7 @@ def transfer(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 def _transfer_page(
     request: AuthenticatedHttpRequest, study: Study, form: TransferForm | None = None
 ) -> HttpResponse:
-    pending = transfers.open_transfer_of(study)
+    pending = services.open_transfer_of(study)
     is_offered = pending is not None and pending.to_id == request.user.pk
     may_offer = may(request.user, Permission.SHARE, study)
     if not (is_offered or may_offer):
@@ -205,7 +205,7 @@ def offer_transfer(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     form = TransferForm(request.POST)
     if not form.is_valid():
         return _transfer_page(request, study, form)
-    act = transfers.transfer_at_once if "at_once" in request.POST else transfers.offer
+    act = services.transfer_at_once if "at_once" in request.POST else services.offer
     given = form.cleaned_data
     try:
         made = act(study, given["name"], keeps_editing=given["keeps_editing"], by=request.user)
@@ -239,8 +239,8 @@ def _mail_offer(request: HttpRequest, made: Transfer) -> None:
 def withdraw_transfer(request: HttpRequest, pk: int) -> HttpResponse:
     study = _own_study(request, pk)
     try:
-        made = transfers.withdraw(study)
-    except transfers.NoOfferError:
+        made = services.withdraw(study)
+    except services.NoOfferError:
         messages.error(request, _no_offer())
     else:
         messages.success(request, _("The offer to %(name)s is withdrawn.") % {"name": made.to_name})
@@ -251,8 +251,8 @@ def withdraw_transfer(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def accept_transfer(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     try:
-        made = transfers.accept(pk, by=request.user)
-    except transfers.NoOfferError:
+        made = services.accept(pk, by=request.user)
+    except services.NoOfferError:
         raise Http404(_no_offer()) from None
     messages.success(request, _("“%(title)s” is yours now.") % {"title": made.study.title})
     return redirect(made.study)
@@ -262,8 +262,8 @@ def accept_transfer(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 @login_required
 def decline_transfer(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     try:
-        made = transfers.decline(pk, by=request.user)
-    except transfers.NoOfferError:
+        made = services.decline(pk, by=request.user)
+    except services.NoOfferError:
         raise Http404(_no_offer()) from None
     messages.success(
         request, _("You declined “%(title)s”. It stays where it was.") % {"title": made.study.title}
@@ -284,7 +284,7 @@ def hand_over(request: AuthenticatedHttpRequest, person: int) -> HttpResponse:
     if form.is_bound and form.is_valid():
         given = form.cleaned_data
         try:
-            n = transfers.hand_over_all(
+            n = services.hand_over_all(
                 owner, given["name"], keeps_editing=given["keeps_editing"], by=request.user
             )
         except ValidationError as error:

@@ -28,8 +28,8 @@ from turnwise.judging.queries import items_of
 from turnwise.labels.queries import DAY, coded_columns, text_columns
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.questions.question_sets import question_set
+from turnwise.reports.conduct import UTC_DAY, facts_columns, facts_from_row
 from turnwise.reports.queries import design_of
-from turnwise.reports.reply_facts import UTC_DAY, facts_columns, facts_from_row
 from turnwise.studies.models import Ask, Study
 
 # Items of one context are numbered within the context.

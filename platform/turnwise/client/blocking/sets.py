@@ -1,11 +1,10 @@
-# Written by scripts/blocking_client.py: change ../asynchronous/contexts.py, then run make fmt.
-"""Sets of contexts, and runs of responses to them."""
+# Written by scripts/blocking_client.py: change ../asynchronous/sets.py, then run make fmt.
+"""Sets that an installation keeps: contexts with runs of responses to them, and anchor packs."""
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
-from turnwise.client.blocking.connection import Client
-from turnwise.client.blocking.jobs import Job
+from turnwise.client.blocking.connection import Client, Job
 from turnwise.client.blocking.records import Records, Titled
 from turnwise.client.rows import Context, Response
 
@@ -119,3 +118,59 @@ class ContextSet(Titled):
 def _file(path: Path) -> dict[str, str]:
     """Fields of a request that carries a whole file."""
     return {"text": path.read_text(encoding="utf-8"), "origin": path.name, "format": path.suffix.lstrip(".")}
+
+
+class AnchorPack(Titled):
+    """A version of an anchor pack; it never changes.
+
+    Attributes:
+        id: number in its addresses.
+        details: all values; its anchors are in `items` after `get`.
+    """
+
+    _list = "/anchor-packs"
+
+    @classmethod
+    def make(
+        cls, client: Client, study: str, title: str, *, question_set: str, score: str, **choice: Any
+    ) -> Self:
+        """Make a pack from the judgments of a closed study.
+
+        Args:
+            client: connection to the installation.
+            study: code of the study.
+            title: name; an existing one makes the next version of that pack.
+            question_set: key of the question set.
+            score: key of the score over whose range the anchors are spread.
+            choice: `number`, `excluded` (systems), `seed`.
+        """
+        sent = {"title": title, "question_set": question_set, "score": score, **choice}
+        return cls(client, client.call("POST", f"/studies/{study}/anchor-packs", sent))
+
+    @classmethod
+    def load(cls, client: Client, file: str | Path) -> Self:
+        """Import a pack from a file of JSON Lines, as `save` writes it."""
+        sent = {"text": Path(file).read_text(encoding="utf-8")}
+        return cls(client, client.call("POST", cls._list, sent))
+
+    def save(self, target: str | Path) -> Path:
+        """Write it to a file of JSON Lines, which one can import; a file .csv gets a table."""
+        name = "anchors.csv" if Path(target).suffix == ".csv" else "anchors.jsonl"
+        return self._client.download(f"{self._list}/{self.id}/{name}", Path(target))
+
+    def rename(self, title: str) -> None:
+        """Rename all versions of your pack.
+
+        Raises:
+            ApiError: another pack of yours has this name.
+        """
+        sent = {"title": title}
+        self.details = dict(self._client.call("PATCH", f"{self._list}/{self.id}", sent))
+
+    def delete(self) -> dict[str, Any]:
+        """Delete this version; the answer says until when you can undo it.
+
+        Raises:
+            ApiError: opened studies use it; the message names them.
+        """
+        return cast("dict[str, Any]", self._client.call("DELETE", f"{self._list}/{self.id}"))
