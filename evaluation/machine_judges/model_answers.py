@@ -131,7 +131,7 @@ def token_probabilities(questions: QuestionSet, text: str, tokens: Sequence[Toke
 
     Args:
         questions: the question set.
-        text: the model's answer, which `parsing.parsed_answers` accepts.
+        text: the model's answer, which `parsed_answers` accepts.
         tokens: all tokens of the answer, perhaps after others, such as those of reasoning.
 
     Returns:
