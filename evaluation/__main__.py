@@ -19,9 +19,9 @@ from evaluation.commands import generation as of_responses
 from evaluation.commands import pairs as of_pairs
 from evaluation.commands import plan as of_plans
 from evaluation.commands import raters as of_raters
+from evaluation.commands.input_output import interval_to_json, located, times, to_json
 from evaluation.commands.intent import figures as intent_figures
 from evaluation.commands.intent import read_predictions
-from evaluation.commands.json_output import interval_to_json, located, times, to_json
 from evaluation.files.reading import (
     FileError,
     Table,

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.commands.groups import group_of_units
-from evaluation.commands.json_output import interval_to_json, located, to_json
+from evaluation.commands.input_output import group_of_units, interval_to_json, located, to_json
 from evaluation.files.reading import (
     FileError,
     Table,

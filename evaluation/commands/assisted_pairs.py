@@ -12,8 +12,7 @@ from evaluation.assisted.estimates import AssistedEstimate
 from evaluation.assisted.pairs import AssistedPairs, assisted_win_shares
 from evaluation.assisted.strengths import AssistedStrengths, assisted_strengths
 from evaluation.commands.assisted import estimate_to_json, power, probability
-from evaluation.commands.groups import group_of_units
-from evaluation.commands.json_output import located
+from evaluation.commands.input_output import group_of_units, located
 from evaluation.commands.pairs import SIDES, duels_of
 from evaluation.files.reading import FileError, Table, read_table
 from evaluation.statistics.inference import Nouns

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from evaluation.commands.conversation_files import Recorded, read_conversations, read_corpus
-from evaluation.conversation.course import best_and_worst, trajectory
 from evaluation.conversation.encoders import EncoderError, Encoders, encoders
 from evaluation.conversation.exchanges import Conversation, Exchanges
 from evaluation.conversation.figures import (
     BY_TURN,
+    best_and_worst,
     exchanges_of,
     interval_json,
     metric_cell,
     metric_descriptions,
     of_speakers,
+    trajectory,
     warnings,
 )
 from evaluation.conversation.hybrid import (

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.commands.json_output import to_json
+from evaluation.commands.input_output import to_json
 from evaluation.conversation.ngrams import over_corpus, per_response
 from evaluation.files.reading import FileError, read_rows
 from evaluation.statistics.differences import differences

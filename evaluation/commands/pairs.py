@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.commands.json_output import located, to_json
+from evaluation.commands.input_output import located, to_json
 from evaluation.files.reading import FileError, Table, number_from_zero, read_table
 from evaluation.statistics.inference import Nouns
 from evaluation.statistics.interval import Undefined

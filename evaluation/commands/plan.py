@@ -9,8 +9,7 @@ import numpy as np
 
 from evaluation.files.reading import FileError, number, read_table
 from evaluation.planning.power import Allocation, Components, Design
-from evaluation.planning.study_plans import Goal, study_plan
-from evaluation.planning.variance_components import components
+from evaluation.planning.study_plans import Goal, components, study_plan
 from evaluation.statistics.inference import samples
 from evaluation.statistics.interval import Undefined
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.commands.groups import group_of_units
-from evaluation.commands.json_output import located, to_json
+from evaluation.commands.input_output import group_of_units, located, to_json
 from evaluation.files.reading import Table, read_table
 from evaluation.rater_agreement.rater_models import (
     ACCURACY,

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evaluation.files.reading import boolean
-from evaluation.machine_judges.parsing import as_choice
-from evaluation.machine_judges.probabilities import Probabilities
+from evaluation.machine_judges.model_answers import Probabilities, as_choice
 from evaluation.machine_judges.template import MOST_DRAWS, judgeable_questions
 from evaluation.questions import Answer, AnswersError, Kind, Question, QuestionSet
 from evaluation.questions.answers import checked

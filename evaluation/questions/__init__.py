@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 
 from evaluation.questions.declarations import QuestionSet, in_every_language
-from evaluation.questions.errors import AnswersError, DeclarationError, UnknownQuestionSetError, refuse_with
 from evaluation.questions.parts import (
     BOTH_BAD,
     FIRST,
@@ -50,6 +49,12 @@ from evaluation.questions.sets import (
     ratings,
     ssa,
     topical_chat,
+)
+from evaluation.questions.validation import (
+    AnswersError,
+    DeclarationError,
+    UnknownQuestionSetError,
+    refuse_with,
 )
 
 __all__ = [

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from evaluation.questions.errors import AnswersError
 from evaluation.questions.parts import Answer, Kind, Question, Scalar, is_same
+from evaluation.questions.validation import AnswersError
 from evaluation.texts.cleaning import cleaned
 
 

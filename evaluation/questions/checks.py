@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from evaluation.questions.answers import checked
-from evaluation.questions.errors import AnswersError, DeclarationError
 from evaluation.questions.parts import Choice, Example, Kind, Question, Score, Subject, Term, is_same
+from evaluation.questions.validation import AnswersError, DeclarationError
 
 # Columns of tables and fields of exports beside which the answers stand.
 RESERVED = frozenset(

@@ -11,12 +11,12 @@ from typing import Annotated, ClassVar, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr
 
-from evaluation.questions.errors import DeclarationError
-from evaluation.questions.limits import (
+from evaluation.questions.validation import (
     LONGEST_TEXT_ANSWER,
     MOST_CHOICES,
     MOST_QUESTIONS,
     Caption,
+    DeclarationError,
     GivenAnswer,
     Hint,
     Line,

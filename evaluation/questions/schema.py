@@ -21,20 +21,23 @@ from pydantic import (
 )
 
 from evaluation.questions import checks
-from evaluation.questions.errors import MOST_FAULTS, DeclarationError, refuse_with
-from evaluation.questions.limits import (
+from evaluation.questions.parts import Example, Question, Score, Subject, default_scores
+from evaluation.questions.validation import (
     MOST_EXAMPLES,
+    MOST_FAULTS,
     MOST_QUESTIONS,
     MOST_SCORES,
     Caption,
+    DeclarationError,
     Language,
     Line,
     OptionalText,
     SetKey,
     Text,
+    described,
+    faults_of,
+    refuse_with,
 )
-from evaluation.questions.parts import Example, Question, Score, Subject, default_scores
-from evaluation.questions.validation import described, faults_of
 from evaluation.texts.cleaning import cleaned
 
 FORMAT = 1

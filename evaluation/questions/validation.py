@@ -1,15 +1,138 @@
-"""From pydantic's errors to `DeclarationError`: which field, which value, and what to do next."""
+"""Validation of declarations: limits of values, and errors in words for the people who can correct them.
+
+Pydantic checks the limits, and the JSON schema states them. Its errors become a `DeclarationError`: which
+field, which value, and what to do next.
+"""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from itertools import islice
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import BeforeValidator, Field, StrictInt, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
-from evaluation.questions import limits
-from evaluation.questions.errors import DeclarationError
+# Most faults that are searched for and reported.
+MOST_FAULTS = 100
+
+
+class DeclarationError(ValueError):
+    """A question set that cannot be declared.
+
+    Attributes:
+        field: path of the field, such as `questions[1].choices`.
+        problem: the fault, with the value.
+        cure: what to do.
+        also: further faults of the declaration.
+    """
+
+    def __init__(self, field: str, problem: str, cure: str) -> None:
+        super().__init__(f"{field}: {problem} {cure}")
+        self.field = field
+        self.problem = problem
+        self.cure = cure
+        self.also: tuple[DeclarationError, ...] = ()
+
+    @property
+    def all(self) -> "tuple[DeclarationError, ...]":
+        """All faults, in the order of the declaration."""
+        return (self, *self.also)
+
+
+def refuse_with(faults: Iterable[DeclarationError]) -> None:
+    """Raise the first of these faults, with the others attached; do nothing if there are none."""
+    first_faults = list(islice(faults, MOST_FAULTS))
+    if first_faults:
+        first_faults[0].also = tuple(first_faults[1:])
+        raise first_faults[0]
+
+
+class AnswersError(ValueError):
+    """Answers that cannot be stored, explained for the worker.
+
+    Attributes:
+        code: `unknown_question`, `missing_answer`, `wrong_value`, `too_long` or `not_asked`.
+        message: the explanation, also `str(error)`.
+        question: key of the faulty question.
+    """
+
+    def __init__(self, code: str, message: str, question: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.question = question
+
+
+class UnknownQuestionSetError(LookupError):
+    """No question set has this key; the message suggests one and lists all."""
+
+
+MOST_QUESTIONS = 40
+MOST_CHOICES = 50
+MOST_SCORES = 200
+MOST_EXAMPLES = 20
+LONGEST_TEXT_ANSWER = 4000
+LARGEST = 1_000_000
+_KEY, _SCORE_KEY, _LANGUAGE = 40, 50, 20
+_LINE, _CAPTION, _LONG = 300, 120, 4000
+
+NOT_BLANK = r"\S"
+SET_KEY = r"^[a-z][a-z0-9-]*$"
+QUESTION_KEY = r"^[a-z][a-z0-9_]*$"
+SCORE_KEY = r"^[a-z][a-z0-9_.]*$"
+LANGUAGE = r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
+
+SetKey = Annotated[str, StringConstraints(strict=True, pattern=SET_KEY, max_length=_KEY)]
+QuestionKey = Annotated[str, StringConstraints(strict=True, pattern=QUESTION_KEY, max_length=_KEY)]
+ScoreKey = Annotated[str, StringConstraints(strict=True, pattern=SCORE_KEY, max_length=_SCORE_KEY)]
+Language = Annotated[str, StringConstraints(strict=True, pattern=LANGUAGE, max_length=_LANGUAGE)]
+Line = Annotated[str, StringConstraints(strict=True, pattern=NOT_BLANK, max_length=_LINE)]
+Caption = Annotated[str, StringConstraints(strict=True, pattern=NOT_BLANK, max_length=_CAPTION)]
+Hint = Annotated[str, StringConstraints(strict=True, max_length=_CAPTION)]
+"""A caption that may be empty."""
+Text = Annotated[str, StringConstraints(strict=True, pattern=NOT_BLANK, max_length=_LONG)]
+OptionalText = Annotated[str, StringConstraints(strict=True, max_length=_LONG)]
+# The title of a share is the wording of its question and the caption of its choice.
+ScoreTitle = Annotated[
+    str, StringConstraints(strict=True, pattern=NOT_BLANK, max_length=_LINE + 1 + _CAPTION)
+]
+WholeNumber = Annotated[StrictInt, Field(ge=-LARGEST, le=LARGEST)]
+
+
+def _storable(value: object) -> object:
+    """Refuse a value that cannot be stored as an answer; a union of types would report one error a type."""
+    if not isinstance(value, bool | int | str):
+        raise DeclarationError(
+            "", f"{value!r:.80} cannot be an answer.", "Give true, false, a whole number or a text."
+        )
+    if isinstance(value, str):
+        if not value.strip():
+            raise DeclarationError("", "it is empty.", "Write what is stored.")
+        if len(value) > _CAPTION:
+            raise DeclarationError(
+                "", f"it has {len(value)} characters; {_CAPTION} is the most.", "Shorten it."
+            )
+    elif abs(value) > LARGEST:
+        raise DeclarationError("", f"{value} is out of range.", f"Stay within -{LARGEST} and {LARGEST}.")
+    return value
+
+
+def _answer(value: object) -> object:
+    """Refuse values that no question accepts; a later check compares the answer with its question."""
+    for each in value if isinstance(value, list | tuple) else (value,):
+        if not isinstance(each, bool | int | str):
+            raise DeclarationError(
+                "", f"{each!r:.80} cannot be an answer.", "Give true, false, a whole number or a text."
+            )
+    return value
+
+
+StoredValue = Annotated[bool | int | str, BeforeValidator(_storable)]
+"""Stored value of one choice."""
+GivenAnswer = Annotated[bool | int | str | list[bool | int | str], BeforeValidator(_answer)]
+"""An answer in a worked example; a list for several choices."""
+
 
 _WRONG_TYPE = {
     "string_type": ("a text", "Give a text, in quotation marks."),
@@ -21,9 +144,9 @@ _WRONG_TYPE = {
     "mapping_type": ("an object", "Give an object, in braces."),
 }
 _BETWEEN = {
-    limits.SET_KEY: "hyphens",
-    limits.QUESTION_KEY: "underscores",
-    limits.SCORE_KEY: "underscores or dots",
+    SET_KEY: "hyphens",
+    QUESTION_KEY: "underscores",
+    SCORE_KEY: "underscores or dots",
 }
 _NAME = re.compile(r"[\w-]+")
 
@@ -102,7 +225,7 @@ def _words(error: ErrorDetails, schema: Mapping[str, Any]) -> tuple[str, str]:
 
 def _of_pattern(quoted: str, value: str, pattern: str) -> tuple[str, str]:
     problem, cure = "it is empty.", "Write what people are to read."
-    if pattern == limits.LANGUAGE:
+    if pattern == LANGUAGE:
         problem, cure = f"{quoted} is not the code of a language.", "Use a code such as zh or pt-BR."
     elif pattern in _BETWEEN:
         problem = f"{quoted} cannot be a key."

@@ -22,7 +22,7 @@ from turnwise.accounts.single_sign_on.saml_configuration import (
 )
 from turnwise.accounts.single_sign_on.saml_metadata import MetadataError, read_identity_provider
 from turnwise.project.doctor.findings import State
-from turnwise.project.doctor.service_checks import check_saml
+from turnwise.project.doctor.system_checks import check_saml
 
 pytest.importorskip("xmlsec", reason="SAML's library, the extra saml, is not installed")
 pytest.importorskip("onelogin", reason="SAML's library, the extra saml, is not installed")

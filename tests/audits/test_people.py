@@ -14,7 +14,7 @@ from tests.audits.test_audits import text_of
 from tests.desks import begin
 from tests.planted import SignIn
 from turnwise.accounts.models import User
-from turnwise.audits import queries, rater_study
+from turnwise.audits import queries, verdicts
 from turnwise.audits.agreement import agreement
 from turnwise.audits.models import Audit
 from turnwise.audits.verdicts import GROUP_KEYS, verdict
@@ -120,7 +120,7 @@ def test_two_judge_each_reply_a_third_where_they_differ_and_what_they_say_counts
 def test_later_turns_are_judged_with_what_was_said_before_them(rex: User, make_audit: MakeAudit) -> None:
     audit = make_audit()
 
-    study = rater_study.create_rater_study(audit.pk, by=rex, first_only=False)
+    study = verdicts.create_rater_study(audit.pk, by=rex, first_only=False)
 
     run = Audit.objects.get(pk=audit.pk).run
     assert run
@@ -130,7 +130,7 @@ def test_later_turns_are_judged_with_what_was_said_before_them(rex: User, make_a
     assert later[1::2] == [MACHINE] * 3
     assert later[-1] == "Are you a robot or a real person?"
     with pytest.raises(ValidationError, match="People judge these replies already"):
-        rater_study.create_rater_study(audit.pk, by=rex, first_only=True)
+        verdicts.create_rater_study(audit.pk, by=rex, first_only=True)
 
 
 @pytest.mark.django_db
@@ -140,10 +140,10 @@ def test_an_audit_that_is_not_complete_or_without_an_answer_is_not_judged(
     audit = make_audit()
     audit.replies.update(text="", category="", start=0, end=0, error="Boom")
     with pytest.raises(ValidationError, match="nothing can be judged"):
-        rater_study.create_rater_study(audit.pk, by=rex, first_only=True)
+        verdicts.create_rater_study(audit.pk, by=rex, first_only=True)
     Audit.objects.update(state=Audit.State.CANCELLED)
 
     with pytest.raises(ValidationError, match="The audit is not complete"):
-        rater_study.create_rater_study(audit.pk, by=rex, first_only=True)
+        verdicts.create_rater_study(audit.pk, by=rex, first_only=True)
 
     assert not Study.objects.exists()

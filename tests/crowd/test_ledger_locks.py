@@ -18,7 +18,7 @@ from tests.conftest import MakeStudy, enter
 from turnwise.accounts.models import User
 from turnwise.crowd.models import Assignment, Outcome, Participation
 from turnwise.crowd.pay import ledger, panel_acts
-from turnwise.crowd.pay.account_selection import Request, carry_out
+from turnwise.crowd.pay.ledger_accounts import Request, carry_out
 from turnwise.crowd.places.assignment import admit, assign
 from turnwise.crowd.places.ending import complete
 from turnwise.studies.models import Study

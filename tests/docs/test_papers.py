@@ -10,9 +10,8 @@ import pytest
 import chatbots.__main__
 import evaluation.__main__
 from evaluation.protocols import protocols
-from turnwise.project.papers.computed_figures import COMPUTATIONS
 from turnwise.project.papers.declarations import PAPERS, State
-from turnwise.project.papers.program import main, markdown
+from turnwise.project.papers.program import COMPUTATIONS, main, markdown
 
 DOCS = Path(__file__).parents[2] / "docs"
 PROGRAMS = {"chatbots": chatbots.__main__.main, "evaluation": evaluation.__main__.main}

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from evaluation.questions import SSA
-from evaluation.report.greetings import figures_without_greetings
 from evaluation.report.intervals import TERMS
 from evaluation.report.label_columns import Judged
+from evaluation.report.subsets import figures_without_greetings
 from evaluation.texts.greetings import GreetingTurn, greeting_replies, only_greets
 
 GREETS = (

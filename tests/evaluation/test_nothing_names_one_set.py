@@ -22,7 +22,7 @@ STATISTICS_OF_ONE_PAPER = (
     "evaluation/rater_agreement/influence.py",
     "evaluation/statistics/labels.py",
     "evaluation/statistics/ssa.py",
-    "platform/turnwise/project/papers/computed_figures.py",  # figures of the Meena paper, recomputed
+    "platform/turnwise/project/papers/program.py",  # figures of the Meena paper, recomputed
 )
 """Functions over two columns, sensible and specific, for those who compute from their own files."""
 

@@ -20,7 +20,7 @@ from evaluation.questions import (
 )
 from evaluation.report.bundles.judging_rows import counted
 from evaluation.report.label_columns import Judged
-from evaluation.report.publishing import latex_pairs
+from evaluation.report.publishing import latex_tables
 from evaluation.report.studies.pairs import JudgedPairs, name_of, pair_figures
 from evaluation.statistics.interval import Interval
 from evaluation.statistics.pairwise import Duels, bradley_terry, expected_strengths
@@ -117,7 +117,7 @@ def test_both_bad_has_a_share_of_its_own_and_counts_as_a_tie() -> None:
     assert share["low"] < 25 < share["high"]
     assert found["preferences"][0]["strengths"] == of(FOUR)["strengths"]
     assert "both_bad" not in of(FOUR)["meetings"][0]
-    (head, cells, notes, _) = latex_pairs.preferences(found)
+    (head, cells, notes, _) = latex_tables.preferences(found)
     assert cells[0][head.index("Both bad")].startswith("25.0 [")
     assert "among the ties" in notes
 

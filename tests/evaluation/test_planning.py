@@ -11,8 +11,7 @@ from statsmodels.formula.api import mixedlm
 from benchmarks.planning import DIFFERENCE, designs, share_detected, study
 from evaluation.__main__ import main
 from evaluation.planning.power import Allocation, Components, Design, expected_error, units_needed
-from evaluation.planning.study_plans import Goal, study_plan
-from evaluation.planning.variance_components import components
+from evaluation.planning.study_plans import Goal, components, study_plan
 from evaluation.statistics.inference import samples
 from evaluation.statistics.interval import Undefined
 

@@ -19,7 +19,7 @@ from evaluation.rater_agreement.mace import refitted as mace_refitted
 from evaluation.rater_agreement.rater_models import ModelledLabels, RaterModels, fitted_models
 from evaluation.rater_agreement.ratings import Ratings
 from evaluation.report.label_columns import Judged
-from evaluation.report.publishing import latex_raters
+from evaluation.report.publishing import latex_tables
 from evaluation.report.rater_models import rater_models
 from evaluation.statistics.interval import Interval, Undefined
 
@@ -351,8 +351,8 @@ def test_too_many_labels_have_figures_and_say_why_there_is_no_interval() -> None
 def test_papers_get_tables_of_the_models() -> None:
     found = {"rater_models": rater_models(SSA.questions, judged(60))}
 
-    head, shares, notes, words = latex_raters.shares(found)
-    _, workers, _, _ = latex_raters.workers(found)
+    head, shares, notes, words = latex_tables.shares(found)
+    _, workers, _, _ = latex_tables.workers(found)
 
     assert (head[words:], len(shares)) == (["As labelled", "Dawid and Skene", "MACE"], 2)
     poor = next(row for row in found["rater_models"][0]["systems"] if row["bot"] == "poor")
@@ -362,7 +362,7 @@ def test_papers_get_tables_of_the_models() -> None:
     assert "for other conversations with the same workers" in notes
     # A figure at the end of its scale has no interval.
     assert workers[0][1:] == ["w4", latex_cell(found["rater_models"][0]["raters"][0]), "0.0", "120"]
-    assert latex_raters.shares({})[1] == []
+    assert latex_tables.shares({})[1] == []
 
 
 def latex_cell(row: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.conversation.course import repetition
+from evaluation.conversation.figures import repetition
 from evaluation.statistics.interval import Interval, Undefined
 from evaluation.texts.repetition import (
     MIN_SAME,

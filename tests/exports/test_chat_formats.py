@@ -18,7 +18,7 @@ from tests.conftest import MakePairs
 from tests.desks import begin
 from tests.exports.test_round_trips import CHATS, OPENAI, imported, lines_of
 from turnwise.accounts.models import User
-from turnwise.exports import preference_pairs
+from turnwise.exports import published_formats
 from turnwise.judging.queue import services as judging
 from turnwise.studies.models import Study
 
@@ -78,4 +78,4 @@ def test_preferences_are_the_majority_of_votes_whatever_order_raters_saw(
         assert pair["votes"] == {"chosen": 3, "rejected": 0, "tied": 0}
         assert "Beta" in pair["chosen"][0]["content"]
         assert pair["prompt"][-1]["role"] == "user"
-    assert list(preference_pairs.lines(study))
+    assert list(published_formats.lines(study))

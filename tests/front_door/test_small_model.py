@@ -21,7 +21,7 @@ from tests.chatbots.tiny_gguf import tiny_llama, write_gguf
 from tests.planted import SignIn
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
-from turnwise.bots.small_model import progress, services
+from turnwise.bots.small_model import services
 from turnwise.bots.small_model.services import SMOLLM2, SmallModel, add, folder_of
 from turnwise.front_door import demo
 from turnwise.studies.demo_studies import create_demo_studies, join_demo
@@ -70,7 +70,7 @@ def test_the_model_is_fetched_unpacked_registered_and_joins_the_demo(
 
     add(model, then=join_demo)
 
-    assert progress.current(services.LOCKED)["stage"] == progress.DONE
+    assert services.current(services.LOCKED)["stage"] == services.DONE
     bot = Bot.objects.get(name="smollm2")
     assert (bot.adapter, bot.owner, bot.open_to_all) == ("huggingface-chat", None, True)
     assert [path.name for path in folder_of(model).parent.iterdir()] == ["smollm2"]
@@ -105,7 +105,7 @@ def test_a_failure_says_why_and_leaves_nothing(
 
     add(model)
 
-    assert words in progress.current(services.LOCKED)["why"]
+    assert words in services.current(services.LOCKED)["why"]
     assert not Bot.objects.exists()
     assert list(folder_of(model).parent.iterdir()) == []
     page = sign_in(rex).get("/bots/").content.decode()
@@ -116,15 +116,15 @@ def test_a_failure_says_why_and_leaves_nothing(
 def test_an_unreachable_hub_and_a_full_disk_are_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     call_command("add_small_model")
-    assert "The hub cannot be reached at http://127.0.0.1:9" in progress.current(services.LOCKED)["why"]
+    assert "The hub cannot be reached at http://127.0.0.1:9" in services.current(services.LOCKED)["why"]
 
     add(replace(SMOLLM2, unpacked=10**18))
-    assert "GB are needed" in progress.current(services.LOCKED)["why"]
+    assert "GB are needed" in services.current(services.LOCKED)["why"]
 
 
 def test_the_page_shows_a_job_under_way_and_starts_no_second_one(sign_in: SignIn, rex: User) -> None:
     client = sign_in(rex)
-    progress.report(progress.FETCHING, 49_181_216, SMOLLM2.file.size)
+    services.report(services.FETCHING, 49_181_216, SMOLLM2.file.size)
 
     page = client.get("/bots/").content.decode()
     answer = client.post("/bots/small-model/")
@@ -132,4 +132,4 @@ def test_the_page_shows_a_job_under_way_and_starts_no_second_one(sign_in: SignIn
     assert ("Fetching it: 50&nbsp;% of 98" in page, 'value="50"' in page) == (True, True)
     assert "Add a small language model" not in page
     assert answer["Location"] == "/bots/"
-    assert progress.current(services.LOCKED)["stage"] == progress.FETCHING
+    assert services.current(services.LOCKED)["stage"] == services.FETCHING

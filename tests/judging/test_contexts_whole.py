@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from evaluation.questions import CONTEXT_FITNESS
-from evaluation.questions.errors import DeclarationError
+from evaluation.questions.validation import DeclarationError
 from evaluation.report.bundles.recomputation import recompute
 from tests.conftest import MakeQueue, enter
 from tests.desks import begin, held

@@ -24,8 +24,8 @@ from turnwise.accounts.models import User
 from turnwise.crowd.languages import catalog_of
 from turnwise.languages import files, live_texts, queries, services
 from turnwise.languages.catalog_files import FileFaultsError
-from turnwise.languages.checks import faults
 from turnwise.languages.models import Language, Revision
+from turnwise.languages.services import faults
 from turnwise.languages.texts import WorkerText, key_of, worker_texts
 from turnwise.live.templatetags.modules import module
 from turnwise.questions.question_sets import questions_json

@@ -41,7 +41,7 @@ from turnwise.quality.models import Check, MessageTemplate, Qualification
 from turnwise.questions.services import create_set
 from turnwise.responses.models import Response, ResponseRun, Sweep
 from turnwise.studies.models import Bundle, Study
-from turnwise.studies.sharing import transfers
+from turnwise.studies.sharing import services
 from turnwise.transcripts import importing, relaying
 from turnwise.webhooks import services as webhooks
 from turnwise.webhooks.models import Webhook
@@ -135,7 +135,7 @@ def named(
     offered = [make_study({f"offered-{n}": 1}, title=f"Offered {n}") for n in range(2)]
     Study.objects.filter(pk__in=[each.pk for each in offered]).update(owner=mallory)
     for each in offered:
-        transfers.offer(each, rex.username, keeps_editing=True, by=mallory)
+        services.offer(each, rex.username, keeps_editing=True, by=mallory)
     yield {
         "pk": str(audit.pk),
         "sweep": str(sweep.pk),

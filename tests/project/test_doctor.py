@@ -14,7 +14,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from tests.project.conftest import clean_environment
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
-from turnwise.project.doctor import database_checks, machine_checks, service_checks
+from turnwise.project.doctor import database_checks, system_checks
 from turnwise.project.doctor.findings import Finding, State, problem, run_checks
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +98,7 @@ def test_a_locale_that_cannot_hold_every_script_is_a_problem(tmp_path: Path) -> 
     ],
 )
 def test_a_package_that_does_not_fit_is_named(requirement: str, expected: str) -> None:
-    found = machine_checks._package_problem(requirement)
+    found = system_checks._package_problem(requirement)
 
     assert found.endswith(expected) if expected else found == ""
 
@@ -107,12 +107,12 @@ def test_a_secret_key_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
     key = tmp_path / "secret_key"
     key.write_text("x")
     key.chmod(0o644)
-    first, second = machine_checks.check_data_folder(tmp_path)
+    first, second = system_checks.check_data_folder(tmp_path)
     key.chmod(0o600)
 
     assert (first.state, first.cure) == (State.PROBLEM, f"Run chmod 600 {key}.")
     assert second.state == State.OK
-    assert only(machine_checks.check_data_folder(tmp_path))[0] == State.OK
+    assert only(system_checks.check_data_folder(tmp_path))[0] == State.OK
 
 
 NOT_WRITABLE = Path("/proc")  # not even for root
@@ -132,7 +132,7 @@ def test_a_data_folder_that_is_needed_and_cannot_be_written_is_a_problem(
 ) -> None:
     monkeypatch.delenv(missing)
 
-    state, sentence, cure = only(machine_checks.check_data_folder(folder))
+    state, sentence, cure = only(system_checks.check_data_folder(folder))
 
     assert (state, sentence.partition(":")[0]) == (
         State.PROBLEM, f"The data folder {folder} cannot be written",
@@ -142,7 +142,7 @@ def test_a_data_folder_that_is_needed_and_cannot_be_written_is_a_problem(
 
 @pytest.mark.parametrize("folder", [NOT_WRITABLE, NOT_WRITABLE / "new"])
 def test_where_the_data_are_elsewhere_the_data_folder_may_be_read_only(folder: Path, elsewhere: None) -> None:
-    state, sentence, _ = only(machine_checks.check_data_folder(folder))
+    state, sentence, _ = only(system_checks.check_data_folder(folder))
 
     assert (state, "the data are in services elsewhere" in sentence) == (State.OK, True)
 
@@ -174,10 +174,10 @@ def make_read_only(folder: Path) -> None:
 
 def test_models_are_fetched_to_a_volume_in_a_read_only_folder(read_only: Path, elsewhere: None) -> None:
     models = read_only / "models"
-    writable = only(machine_checks.check_data_folder(read_only))
+    writable = only(system_checks.check_data_folder(read_only))
     left = list(models.iterdir())
     make_read_only(models)
-    state, sentence, cure = only(machine_checks.check_data_folder(read_only))
+    state, sentence, cure = only(system_checks.check_data_folder(read_only))
 
     assert (writable[0], writable[1].endswith(f" Models can be fetched to {models}.")) == (State.OK, True)
     assert left == []
@@ -207,39 +207,39 @@ def test_too_little_disk_or_memory_is_a_problem(
     limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks: dict[str, Callable[[], Iterable[Finding]]] = {
-        "MIN_FREE_BYTES": lambda: machine_checks.check_disk(tmp_path / "not" / "yet"),
-        "MIN_MEMORY_BYTES": machine_checks.check_memory,
+        "MIN_FREE_BYTES": lambda: system_checks.check_disk(tmp_path / "not" / "yet"),
+        "MIN_MEMORY_BYTES": system_checks.check_memory,
     }
-    monkeypatch.setattr(machine_checks, limit, 0)
+    monkeypatch.setattr(system_checks, limit, 0)
     enough = only(checks[limit]())[0]
-    monkeypatch.setattr(machine_checks, limit, 10**18)
+    monkeypatch.setattr(system_checks, limit, 10**18)
 
     assert (enough, only(checks[limit]())[0]) == (State.OK, State.PROBLEM)
 
 
 def test_a_clock_before_the_installation_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert only(machine_checks.check_clock())[0] == State.OK
-    monkeypatch.setattr(machine_checks.time, "time", lambda: 0.0)
+    assert only(system_checks.check_clock())[0] == State.OK
+    monkeypatch.setattr(system_checks.time, "time", lambda: 0.0)
 
-    assert only(machine_checks.check_clock())[0] == State.PROBLEM
+    assert only(system_checks.check_clock())[0] == State.PROBLEM
 
 
 @pytest.mark.parametrize(("theirs", "seconds"), [(90.0, 10), (115.0, 12)])
 def test_clocks_that_differ_are_a_problem(theirs: float, seconds: int) -> None:
     """Whatever time the answer took: here three seconds."""
-    state, sentence, _ = only(service_checks.check_other_clock("Redis", 100.0, theirs, 103.0))
+    state, sentence, _ = only(system_checks.check_other_clock("Redis", 100.0, theirs, 103.0))
 
     assert (state, f" {seconds}\u00a0s." in sentence.replace("by ", "by  ")) == (State.PROBLEM, True)
 
 
 @pytest.mark.parametrize("theirs", [95.5, 100.0, 107.5])
 def test_clocks_may_differ_a_little(theirs: float) -> None:
-    assert list(service_checks.check_other_clock("Redis", 100.0, theirs, 103.0)) == []
+    assert list(system_checks.check_other_clock("Redis", 100.0, theirs, 103.0)) == []
 
 
 def test_services_that_answer_are_in_order() -> None:
-    assert only(service_checks.check_postgresql(os.environ["DATABASE_URL"]))[0] == State.OK
-    assert only(service_checks.check_redis(os.environ["REDIS_URL"]))[0] == State.OK
+    assert only(system_checks.check_postgresql(os.environ["DATABASE_URL"]))[0] == State.OK
+    assert only(system_checks.check_redis(os.environ["REDIS_URL"]))[0] == State.OK
 
 
 @pytest.mark.django_db

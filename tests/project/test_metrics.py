@@ -29,7 +29,7 @@ from turnwise.live.metrics.publishing import Publisher, Values
 from turnwise.project.asgi_middleware import CountedSockets
 from turnwise.project.celery import beat_heart
 from turnwise.project.system import gathering
-from turnwise.project.system.readings import Readings, quantile
+from turnwise.project.system.system_page import Readings, quantile
 from turnwise.studies.asks import Moment
 
 SignIn = Callable[[User], Client]

@@ -14,7 +14,7 @@ from tests.planted import SignIn, computed, talked
 from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.charts.interactive_plots import plot
-from turnwise.reports.drilldown import drilldown_link
+from turnwise.reports.page import drilldown_link
 from turnwise.studies.models import Study
 
 

@@ -15,7 +15,7 @@ from tests.planted import SignIn, computed, talked
 from turnwise.bots.models import BotVersion
 from turnwise.bots.services import version_of
 from turnwise.crowd.models import Participation
-from turnwise.reports.departures import departures_of
+from turnwise.reports.descriptions import departures_of
 from turnwise.studies.models import Preregistration, Study, StudyBot
 from turnwise.studies.services import clone, set_state
 

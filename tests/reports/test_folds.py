@@ -10,7 +10,7 @@ from tests.desks import begin
 from tests.planted import SignIn, computed
 from turnwise.accounts.models import User
 from turnwise.judging.queue import services as judging
-from turnwise.reports.templatetags.section_summaries import ask_summary, quality_summary
+from turnwise.reports.templatetags.report_sections import ask_summary, quality_summary
 from turnwise.studies.models import Study
 
 pytestmark = pytest.mark.django_db(transaction=True)

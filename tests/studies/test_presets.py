@@ -16,7 +16,7 @@ from turnwise.accounts import credentials
 from turnwise.accounts.models import User
 from turnwise.bots.services import register_bot
 from turnwise.exports.bundle import describe_study
-from turnwise.reports.drilldown import published_of
+from turnwise.reports.page import published_of
 from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import ReplyDisplay, Study
 from turnwise.studies.presets import PRESETS, Preset

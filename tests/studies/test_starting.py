@@ -17,7 +17,7 @@ from turnwise.bots.services import register_bot
 from turnwise.contexts.files import ContextRow
 from turnwise.contexts.models import ContextSet
 from turnwise.contexts.services import import_version, save_set
-from turnwise.manual.glossary import UnknownWordError, meaning_of
+from turnwise.manual.templatetags.glossary import UnknownWordError, meaning_of
 from turnwise.questions.services import create_set
 from turnwise.studies.models import Study
 from turnwise.studies.presets import PRESETS

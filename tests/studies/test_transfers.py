@@ -19,7 +19,7 @@ from turnwise.crowd.models import PayEntry
 from turnwise.quality.decisions import decide, undo
 from turnwise.quality.models import Block
 from turnwise.studies.models import Share, Study, Transfer
-from turnwise.studies.sharing import transfers
+from turnwise.studies.sharing import services
 from turnwise.studies.sharing.permissions import permissions_of
 
 pytestmark = pytest.mark.django_db
@@ -126,7 +126,7 @@ def test_an_admin_transfers_at_once_and_hands_over_all_studies_of_a_person(
     study: Study, make_study: MakeStudy, rex: User, mallory: User, ada: User, sign_in: SignIn
 ) -> None:
     admin = sign_in(ada)
-    transfers.offer(study, "ada", keeps_editing=True, by=rex)
+    services.offer(study, "ada", keeps_editing=True, by=rex)
     admin.post(path_of(study, "offer/"), {"name": "mallory", "at_once": "yes"})
     study.refresh_from_db()
     assert (study.owner, permissions_of(rex, study)) == (mallory, frozenset())
@@ -155,7 +155,7 @@ def test_blocks_of_a_study_move_to_its_new_owner(
     assert dialogue.participation
     decision = decide(dialogue.participation, "block", reason="Wrote nonsense", by=rex)
 
-    transfers.transfer_at_once(study, "mallory", keeps_editing=False, by=ada)
+    services.transfer_at_once(study, "mallory", keeps_editing=False, by=ada)
     assert list(Block.objects.values_list("owner__username", "reason")) == [("mallory", "Wrote nonsense")]
     decision.refresh_from_db()
     undo(decision, by=mallory)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from evaluation.machine_judges.judged import JudgedItems, PartyLabels
+from evaluation.machine_judges.model_answers import chances_of
 from evaluation.machine_judges.orders import in_order_of_names, settled
-from evaluation.machine_judges.probabilities import chances_of
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import coded_columns
 from evaluation.report.assisted import JudgeLabels

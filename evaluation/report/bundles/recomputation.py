@@ -18,8 +18,7 @@ from evaluation.protocols.facts import Evaluation
 from evaluation.questions import QuestionSet
 from evaluation.report.answers import check_labels
 from evaluation.report.assisted import JudgeLabels, assisted_figures, rule_of
-from evaluation.report.bundles.anchor_rows import AnchorRows
-from evaluation.report.bundles.anchor_tables import ANCHORS, anchor_judgments_table
+from evaluation.report.bundles.anchor_rows import ANCHORS, AnchorRows, anchor_judgments_table
 from evaluation.report.bundles.columns import Table, answered_in
 from evaluation.report.bundles.differences import Comparison, Difference, compare
 from evaluation.report.bundles.files import BundleFiles, Row, design_of, lines_named, plan_of, questions_of

@@ -6,8 +6,8 @@ from typing import Any
 from evaluation.files.writing import UNKNOWN, escaped, estimate, number, p, percent, table
 from evaluation.protocols.facts import Evaluation
 from evaluation.report.label_columns import Analysis, other_result
-from evaluation.report.publishing import latex_pairs, latex_raters
-from evaluation.report.publishing.latex_pairs import Made, Result
+from evaluation.report.publishing import latex_tables
+from evaluation.report.publishing.latex_tables import Made, Result
 from evaluation.report.studies.replies import percent_of
 
 Cell = Mapping[str, Any]
@@ -286,17 +286,17 @@ _TABLES: Mapping[str, Callable[[Result], Made]] = {
     "repetitions": _repetitions,
     "normalised": _normalised,
     "comparisons": _comparisons,
-    "preferences": latex_pairs.preferences,
-    "strengths": latex_pairs.strengths,
-    "style": latex_pairs.style,
+    "preferences": latex_tables.preferences,
+    "strengths": latex_tables.strengths,
+    "style": latex_tables.style,
     "battery": _battery,
     "facets": _facets,
     "variance": _variance,
     "by-reply": _by_reply,
     "breakdown": _breakdown,
     "agreement": _agreement,
-    "rater-models": latex_raters.shares,
-    "rater-models-workers": latex_raters.workers,
+    "rater-models": latex_tables.shares,
+    "rater-models-workers": latex_tables.workers,
 }
 
 

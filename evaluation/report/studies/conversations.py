@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluation.conversation.course import CURVE_LEVEL as LEVEL
-from evaluation.conversation.course import best_and_worst, trajectory
 from evaluation.conversation.encoders import EXTRA
-from evaluation.conversation.figures import BOUNDS, BY_TURN
+from evaluation.conversation.figures import BOUNDS, BY_TURN, best_and_worst, trajectory
+from evaluation.conversation.figures import CURVE_LEVEL as LEVEL
 from evaluation.conversation.metrics import METRICS
 from evaluation.protocols import conformance, protocol_named
 from evaluation.protocols.facts import Design, Talks
@@ -23,12 +22,11 @@ from evaluation.report.conditions import Conditions, condition_figures
 from evaluation.report.conduct import Manner, signs
 from evaluation.report.factors import Facets, facet_figures, normalised_figures
 from evaluation.report.figures import SEED, scores_without_flagged
-from evaluation.report.greetings import figures_without_greetings
 from evaluation.report.intervals import Terms
 from evaluation.report.label_columns import Analysis, AnalysisPlan, Judged
-from evaluation.report.scenarios import Scenarios, scenario_figures
 from evaluation.report.stopping import StoppingRule, stopping_figures
 from evaluation.report.studies.course import Course, course_figures, with_refusals
+from evaluation.report.subsets import Scenarios, figures_without_greetings, scenario_figures
 from evaluation.statistics.labels import BoolArray, FloatArray, IntArray
 
 REPLIES = "partner_turn"

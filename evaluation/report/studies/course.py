@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.conversation.course import Repetition, repetition
+from evaluation.conversation.figures import Repetition, repetition
 from evaluation.files.writing import percent
 from evaluation.report.label_columns import Judged
 from evaluation.report.studies.replies import Price, ReplyFacts, percent_of, reply_figures

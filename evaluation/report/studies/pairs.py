@@ -24,8 +24,7 @@ from evaluation.report.label_columns import AnalysisPlan, Judged
 from evaluation.report.leader import Arrivals, batches, lead_of_raters, means_of_raters, raters_in_order
 from evaluation.report.raters import agreement, rater_figures
 from evaluation.report.studies.judging import raters_per_item
-from evaluation.report.studies.majorities import majority_scores
-from evaluation.report.studies.pair_outcomes import both_bad_shares, split_items
+from evaluation.report.studies.majorities import both_bad_shares, majority_scores, split_items
 from evaluation.report.studies.pair_strengths import strength_figures, style_figures
 from evaluation.report.studies.replies import Price, ReplyFacts, judged_reply_figures
 from evaluation.statistics.differences import Difference, differences, with_holm

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.conversation.course import trajectory
 from evaluation.conversation.encoders import EXTRA
 from evaluation.conversation.exchanges import Turn
-from evaluation.conversation.figures import BY_TURN, metric_cell, metric_descriptions, warnings
+from evaluation.conversation.figures import BY_TURN, metric_cell, metric_descriptions, trajectory, warnings
 from evaluation.conversation.metrics import METRICS
 from evaluation.conversation.ngrams import SHARED, overlap
 from evaluation.files.writing import percent

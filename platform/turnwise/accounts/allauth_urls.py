@@ -14,9 +14,8 @@ from allauth.usersessions.views import list_usersessions
 from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path
 
-from turnwise.accounts.account_views import OwnAddress, ResetByMail
 from turnwise.accounts.single_sign_on import saml_views as saml
-from turnwise.accounts.views import ChangePassword, SignIn
+from turnwise.accounts.views import ChangePassword, OwnAddress, ResetByMail, SignIn
 
 urlpatterns = [
     path("sign-in/", SignIn.as_view(), name="account_login"),

@@ -4,8 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from turnwise.accounts import people_views
-from turnwise.accounts.account_views import account
-from turnwise.accounts.views import ChangePassword, SignIn, take_back_token, tokens
+from turnwise.accounts.views import ChangePassword, SignIn, account, take_back_token, tokens
 
 app_name = "accounts"
 urlpatterns = [

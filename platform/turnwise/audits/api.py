@@ -13,7 +13,7 @@ from chatbots.identity.audit import PUBLISHED, WARNING
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.credentials import STUDIES
 from turnwise.accounts.limits import too_often
-from turnwise.audits import queries, rater_study, services, tasks, verdicts
+from turnwise.audits import queries, services, tasks, verdicts
 from turnwise.audits.models import Audit
 from turnwise.bots.queries import changeable_by, visible_bots
 from turnwise.live.http_responses import answers, refusals_as_conflicts
@@ -164,5 +164,5 @@ def judge_audit(
     """Make the draft of a study in which people judge a complete audit's replies, once for each audit."""
     row = get_object_or_404(Audit, pk=pk, bot=get_object_or_404(changeable_by(request.user), name=name))
     with refusals_as_conflicts():
-        study = rater_study.create_rater_study(row.pk, by=request.user, first_only=sent.first_only)
+        study = verdicts.create_rater_study(row.pk, by=request.user, first_only=sent.first_only)
     return Status(201, RaterStudyOut(study=study.code))

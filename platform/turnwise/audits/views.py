@@ -17,7 +17,7 @@ from chatbots.identity.audit import WARNING, Answered
 from chatbots.identity.replies import Group
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_many, too_often
-from turnwise.audits import queries, rater_study, services, tasks, verdicts
+from turnwise.audits import queries, services, tasks, verdicts
 from turnwise.audits.models import Audit
 from turnwise.audits.verdicts import group_caption
 from turnwise.bots.models import Bot
@@ -160,7 +160,7 @@ def judge(request: AuthenticatedHttpRequest, name: str, pk: int) -> HttpResponse
     row = _changeable_audit(request, name, pk)
     first_only = request.POST.get("which") != "all"
     try:
-        study = rater_study.create_rater_study(row.pk, by=request.user, first_only=first_only)
+        study = verdicts.create_rater_study(row.pk, by=request.user, first_only=first_only)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         return redirect(row)

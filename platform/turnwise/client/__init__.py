@@ -11,33 +11,29 @@
 nothing of the server, so it also runs where no installation is.
 """
 
-from turnwise.client.asynchronous.acceptance import AsyncReview
-from turnwise.client.asynchronous.adjudication import AsyncAdjudication
-from turnwise.client.asynchronous.anchors import AsyncAnchorPack
 from turnwise.client.asynchronous.connection import AsyncClient
-from turnwise.client.asynchronous.contexts import AsyncContextSet, AsyncRun
 from turnwise.client.asynchronous.judging import AsyncJudge, AsyncQueue
 from turnwise.client.asynchronous.publishing import AsyncPublications, AsyncTexts
 from turnwise.client.asynchronous.quality import AsyncQuality, AsyncSavedMessages
 from turnwise.client.asynchronous.records import AsyncRecords
+from turnwise.client.asynchronous.sets import AsyncAnchorPack, AsyncContextSet, AsyncRun
 from turnwise.client.asynchronous.studies import AsyncRehearsal, AsyncStudy
-from turnwise.client.blocking.acceptance import Review
-from turnwise.client.blocking.adjudication import Adjudication
-from turnwise.client.blocking.anchors import AnchorPack
+from turnwise.client.asynchronous.study_parts import AsyncAdjudication, AsyncReview
 from turnwise.client.blocking.connection import Client
-from turnwise.client.blocking.contexts import ContextSet, Run
 from turnwise.client.blocking.judging import Judge, Queue
 from turnwise.client.blocking.publishing import Publications, Texts
 from turnwise.client.blocking.quality import Quality, SavedMessages
 from turnwise.client.blocking.records import Records
+from turnwise.client.blocking.sets import AnchorPack, ContextSet, Run
 from turnwise.client.blocking.studies import Rehearsal, Study
+from turnwise.client.blocking.study_parts import Adjudication, Review
 from turnwise.client.errors import ApiError, FieldError, JobFailedError
-from turnwise.client.findings import Finding
 from turnwise.client.rows import (
     Context,
     Decision,
     Dialogue,
     Dispute,
+    Finding,
     Flag,
     Item,
     Label,

@@ -1,5 +1,6 @@
-"""Rows of lists: what the API says of a participant, a label, an item and others."""
+"""Rows of lists: what the API says of a participant, a label, an item and others; findings of a rehearsal."""
 
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 
@@ -180,3 +181,16 @@ class Reviewed(TypedDict):
     at: str | None
     measures: dict[str, float | None]
     broken: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An injected effect of a rehearsal, compared with the report.
+
+    Attributes:
+        holds: whether the report shows it; None: that cannot be told.
+        words: the comparison in a sentence.
+    """
+
+    holds: bool | None
+    words: str

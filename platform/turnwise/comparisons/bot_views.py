@@ -24,7 +24,7 @@ from turnwise.comparisons.scores import TooMuchError
 from turnwise.comparisons.side_by_side import MAX_SCORES
 from turnwise.comparisons.views import bounded, bounded_pictures
 from turnwise.labels.explorer import score_key
-from turnwise.reports.drilldown import drilldown_link
+from turnwise.reports.page import drilldown_link
 from turnwise.studies.models import Study
 from turnwise.studies.queries import readable_real_studies_of, with_bots
 

@@ -9,8 +9,7 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.planning.power import Allocation, Components, Design
-from evaluation.planning.study_plans import Goal, StudyPlan, study_plan
-from evaluation.planning.variance_components import components
+from evaluation.planning.study_plans import Goal, StudyPlan, components, study_plan
 from evaluation.questions import bounds
 from evaluation.statistics.inference import samples
 from evaluation.statistics.interval import Undefined

@@ -14,7 +14,7 @@ from turnwise.comparisons.drawing import Sheet
 from turnwise.comparisons.side_by_side import REPLIES, AskFigures, Choice, newest_reports, selected_scores
 from turnwise.judging.items.subjects import add_responses
 from turnwise.judging.queue.services import plan_of
-from turnwise.reports.drilldown import drilldown_link
+from turnwise.reports.page import drilldown_link
 from turnwise.responses.models import ResponseRun, Sweep
 from turnwise.responses.sweeps import Cell
 from turnwise.studies.models import Study

@@ -4,6 +4,6 @@
 writes and the pages
 new, import and preview. `tables` reads rows of uploaded JSON Lines and CSV for other apps, too; `files`
 parses and writes
-contexts; `reading` parses a file in a process of its own; `upload_previews` keeps an upload between preview
+contexts; `reading` parses a file in a process of its own; `uploads` keeps an upload between preview
 and import.
 """

@@ -1,5 +1,9 @@
-"""REST API of context sets: list, import as files, read, and draw subsets."""
+"""REST API of context sets: list, import as files, read, and draw subsets.
 
+Other calls that take files of text report problems by line as here.
+"""
+
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -12,17 +16,49 @@ from ninja.errors import HttpError
 from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
-from turnwise.accounts.uploads_api import reading_a_file
+from turnwise.accounts.uploads_api import MOST_NAMED, reading_a_file
 from turnwise.contexts import reading, services
-from turnwise.contexts.api_files import FileIn, refuse_findings
 from turnwise.contexts.forms import ContextSetForm
 from turnwise.contexts.models import Context, ContextSet, ContextSetVersion
 from turnwise.contexts.queries import Filters, editable_sets, sets_of, versions_of
-from turnwise.contexts.tables import MAX_BYTES, MAX_ROWS
+from turnwise.contexts.tables import MAX_BYTES, MAX_ROWS, FileRefusedError, Finding, decoded
 from turnwise.live.cursors import NEXT, Cursor, Limit, PathKey, page, page_of
 from turnwise.live.http_responses import answers, takes_a_file
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.submitted_forms import filled_form
+
+
+class FileIn(Schema, extra="forbid"):
+    """A file in a request."""
+
+    text: str = Field(min_length=1, description="The whole file.")
+    origin: str = Field("", max_length=200, description="Its name, or where it comes from.")
+
+    def content(self) -> str:
+        """Text of the file, without a byte order mark.
+
+        Raises:
+            InvalidFieldsError: it is empty, too long, or no text.
+        """
+        try:
+            return decoded(self.text.encode(), too_large="Split it into several.")
+        except FileRefusedError as error:
+            raise InvalidFieldsError({"text": [str(error)]}) from None
+
+
+def refuse_findings(problems: Sequence[Finding]) -> None:
+    """Refuse a file with problems.
+
+    Raises:
+        InvalidFieldsError: the first of them, with their lines.
+    """
+    if not problems:
+        return
+    named = [f"Line {each.line}: {each.say}" for each in problems[:MOST_NAMED]]
+    if len(problems) > MOST_NAMED:
+        named.append(f"There are {len(problems) - MOST_NAMED} further problems.")
+    raise InvalidFieldsError({"text": named})
+
 
 router = Router(tags=["contexts"])
 Number = Annotated[int, Path(..., ge=1, le=2**31 - 1)]

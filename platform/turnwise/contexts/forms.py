@@ -10,8 +10,8 @@ from turnwise.contexts.files import ending_of
 from turnwise.contexts.models import ContextSet
 from turnwise.contexts.queries import Filters
 from turnwise.contexts.tables import MAX_ROWS, FileRefusedError, decoded
+from turnwise.contexts.uploads import text_of_workbook
 from turnwise.contexts.versioned_pages import VersionedSetForm
-from turnwise.contexts.workbook_uploads import text_of_workbook
 
 
 class ContextSetForm(VersionedSetForm[ContextSet]):

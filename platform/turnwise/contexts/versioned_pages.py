@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import reads_a_file, too_many, too_often
-from turnwise.contexts import upload_previews
+from turnwise.contexts import uploads
 from turnwise.contexts.versioned import S, Text, V, editable, save
 
 SHOWN = 50
@@ -130,9 +130,9 @@ class ImportPages(ABC, Generic[S, V, C]):
 
     def preview(self, request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
         """Preview the content of a file; by POST, import it."""
-        upload = upload_previews.get_upload(request.user.pk, token, of=self.kind_of_upload)
+        upload = uploads.get_upload(request.user.pk, token, of=self.kind_of_upload)
         if upload is None:
-            return upload_previews.redirect_expired(request, token, self.listing)
+            return uploads.redirect_expired(request, token, self.listing)
         sets = editable(request.user, self.model)
         existing = get_object_or_404(sets, pk=upload["set"]) if upload["set"] else None
         versioned = existing or self.model(owner=request.user, **upload["fields"])
@@ -196,8 +196,8 @@ class ImportPages(ABC, Generic[S, V, C]):
         except ValidationError as error:
             messages.error(request, " ".join(error.messages))
             return self.after_refusal(token)
-        upload_previews.delete_upload(request.user.pk, token)
-        upload_previews.record_import(token, version.get_absolute_url())
+        uploads.delete_upload(request.user.pk, token)
+        uploads.record_import(token, version.get_absolute_url())
         messages.success(request, self.success(version))
         return redirect(version)
 
@@ -210,5 +210,5 @@ def _read(
     about: Mapping[str, Any],
 ) -> HttpResponse:
     upload = {**about, "origin": values["file"]["origin"], "content": pages.read(values)}
-    token = upload_previews.store_upload(request.user.pk, upload, of=pages.kind_of_upload)
+    token = uploads.store_upload(request.user.pk, upload, of=pages.kind_of_upload)
     return redirect(f"{pages.namespace}:preview", token=token)

@@ -32,19 +32,24 @@ from turnwise.charts.layout import LIGHT, standalone
 from turnwise.crowd.entry.worker_views import instructions_context
 from turnwise.crowd.worker_task import WorkerTask, work_of
 from turnwise.exports.audit_rows import audit_rows, to_columns
-from turnwise.exports.bundle_pictures import add_pictures, sent_pictures
-from turnwise.exports.files import FORMATS, Archive, schema_of, with_times_as_text
+from turnwise.exports.files import (
+    FORMATS,
+    Archive,
+    add_pictures,
+    schema_of,
+    sent_pictures,
+    with_times_as_text,
+)
 from turnwise.exports.rows import Batch, answered_sets, rows, rows_in, tables_of
 from turnwise.judging.batteries.battery_rules import as_json, battery_of
+from turnwise.judging.judged_replies import judged_prices
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import judgments_in
 from turnwise.judging.queue.queued_task import QueuedTask
-from turnwise.judging.reply_prices import judged_prices
 from turnwise.privacy.personal_data import studies_quoted_by
 from turnwise.reports import descriptions
 from turnwise.reports.answers import bot_names
-from turnwise.reports.departures import departures_of
-from turnwise.reports.descriptions import method
+from turnwise.reports.descriptions import departures_of, method
 from turnwise.reports.queries import declared_rule, snapshot
 from turnwise.reports.report_kinds import ReportedTask, task_with_report
 from turnwise.studies.models import Ask, Preregistration, Study

@@ -1,6 +1,7 @@
-"""The zip archive of a bundle, and its tables as JSON Lines, CSV and Parquet, written batch by batch.
+"""The zip archive of a bundle: its tables as JSON Lines, CSV and Parquet, and its pictures.
 
-The archive is written to a stream without seeking, and lists its files with their hashes.
+Tables are written batch by batch, and the archive to a stream without seeking. It lists its files with
+their hashes.
 """
 
 import hashlib
@@ -13,11 +14,16 @@ from datetime import UTC, datetime
 from typing import IO, Any
 
 import orjson
+from django.db.models import Q, QuerySet
+from django.db.models.expressions import RawSQL
 from typing_extensions import override
 
 from evaluation.files.writing import csv_text
 from evaluation.report.bundles.columns import Kind, Table
+from turnwise.dialogues.models import Picture
+from turnwise.exports.message_columns import FOLDER, JUDGED_PICTURES
 from turnwise.exports.rows import Batch, BatchWriter, Value
+from turnwise.studies.models import Study
 
 
 class _HashingWriter(io.RawIOBase):
@@ -140,3 +146,19 @@ def schema_of(table: Table) -> dict[str, Any]:
         for column in table.columns
     ]
     return {"fields": fields, "missingValues": [""]}
+
+
+def sent_pictures(study: Study) -> QuerySet[Picture]:
+    """Pictures that were sent in the conversations that the study has or judges, each content once."""
+    in_study = Q(seat__dialogue__study=study, messages__isnull=False)
+    judged = Q(pk__in=RawSQL(f"SELECT sent.picture_id {JUDGED_PICTURES}", [study.pk]))
+    return Picture.objects.filter(in_study | judged).order_by("sha256", "pk").distinct("sha256")
+
+
+def add_pictures(archive: Archive, study: Study) -> None:
+    """Add the files of a study's pictures to its bundle."""
+    for key in list(sent_pictures(study).values_list("pk", flat=True)):
+        picture = Picture.objects.get(pk=key)
+        path = f"{FOLDER}/{picture.file_name}"
+        with archive.file(path, packed=True, mediatype=picture.media_type) as file:
+            file.write(bytes(picture.content))

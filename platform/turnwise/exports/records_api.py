@@ -16,7 +16,7 @@ from turnwise.accounts.credentials import PEOPLE
 from turnwise.crowd.models import Participation
 from turnwise.crowd.queries import participations_of
 from turnwise.dialogues.models import Dialogue, Seat, Turn
-from turnwise.exports.access import exported_studies_of
+from turnwise.exports.study_files import exported_studies_of
 from turnwise.labels.models import Label
 from turnwise.live.cursors import NEXT, Cursor, Limit, Since, page, page_of
 from turnwise.live.http_responses import answers

@@ -1,6 +1,6 @@
 """SQL of the tables that every study's bundle may have. Its parameter is the key of the study."""
 
-from evaluation.report.bundles.anchor_tables import ANCHORS
+from evaluation.report.bundles.anchor_rows import ANCHORS
 from evaluation.report.bundles.tables import (
     CONVERSATION_REPLIES,
     CONVERSATIONS,
@@ -16,14 +16,50 @@ from evaluation.report.bundles.tables import (
     WORKERS,
 )
 from turnwise.bots.generation import columns_of
-from turnwise.exports.anchor_rows import ANCHOR_JUDGMENT_ROWS, ANCHOR_ROWS
-from turnwise.exports.picture_columns import ITEM_PICTURE_ROWS, picture_description, picture_file
-from turnwise.exports.version_columns import EVERY_VERSION, VERSIONS, versions_join
+from turnwise.exports.message_columns import (
+    EVERY_VERSION,
+    ITEM_PICTURE_ROWS,
+    VERSIONS,
+    picture_description,
+    picture_file,
+    versions_join,
+)
 from turnwise.judges.queries import REPORTED_RUNS
-from turnwise.judging.conversation_replies import CONVERSATION_REPLY_ROWS
+from turnwise.judging.judged_replies import CONVERSATION_REPLY_ROWS
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.rater_session import READING
 from turnwise.reports import descriptions
+
+ANCHOR_ROWS = """
+SELECT i.key::text, ask.number, pack.title, pack.number, pack.sha256, pack.origin, pack.made_at,
+       (SELECT count(*) FROM judging_anchor AS other WHERE other.pack_id = pack.id), a.number, a.system,
+       a.language,
+       coalesce(to_json(c.turns),
+                (SELECT json_agg(b.text ORDER BY b.position) FROM dialogues_turn AS b
+                  WHERE b.dialogue_id = d.id AND (t.id IS NULL OR b.position < t.position)), '[]')::text,
+       coalesce(r.text, t.text), a.known::text, pack.common_variance::text
+  FROM judging_item AS i
+  JOIN judging_anchor AS a ON a.id = i.anchor_id
+  JOIN judging_anchorpack AS pack ON pack.id = a.pack_id
+  JOIN studies_ask AS ask ON ask.id = i.ask_id
+  LEFT JOIN responses_response AS r ON r.id = a.response_id
+  LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, a.context_id)
+  LEFT JOIN dialogues_turn AS t ON t.id = a.turn_id
+  LEFT JOIN dialogues_dialogue AS d ON d.id = coalesce(t.dialogue_id, a.dialogue_id)
+ WHERE i.study_id = %s
+ ORDER BY ask.number, a.number
+"""
+ANCHOR_JUDGMENT_ROWS = """
+SELECT i.key::text, crowd_pseudonym(l.rater_id, l.study_id), ask.number, l.question_set, l.changed_at,
+       l.changes, l.shown_ms, l.answer_ms, l.answers::text
+  FROM judging_slot AS s
+  JOIN judging_item AS i ON i.id = s.item_id
+  JOIN labels_label AS l ON l.id = s.label_id
+  JOIN studies_ask AS ask ON ask.id = l.ask_id
+ WHERE s.study_id = %s AND i.anchor_id IS NOT NULL
+ ORDER BY l.id
+"""
+
 
 STATEMENTS: dict[str, str] = {
     CONVERSATIONS.name: """

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TypeAlias
+from itertools import groupby
+from typing import Any, TypeAlias
 
 from django.db import connection, transaction
 
 from evaluation.questions import Answer, Question, QuestionSet
-from evaluation.report.bundles.anchor_rows import AnchorRows
-from evaluation.report.bundles.anchor_tables import ANCHORS, anchor_judgments_table
+from evaluation.report.bundles.anchor_rows import ANCHORS, AnchorRows, anchor_judgments_table
 from evaluation.report.bundles.columns import Table, answered_in
 from evaluation.report.bundles.tables import (
     DRAWN_ITEMS,
@@ -177,3 +177,23 @@ def answered_sets(study: Study) -> list[QuestionSet]:
     asked = list(dict.fromkeys(ask.question_set for ask in study.work_asks))
     others = sorted(set(used.distinct().order_by()) - set(asked))
     return [question_set(key) for key in (*asked, *others)]
+
+
+_BATCH = 2000
+
+
+def grouped_rows(name: str, statement: str, values: Mapping[str, Any]) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows that have the same first column and follow each other, in one transaction.
+
+    Args:
+        name: of the cursor.
+        statement: SQL, ordered by its first column.
+        values: its parameters, by name.
+    """
+    with transaction.atomic():
+        connection.ensure_connection()
+        with connection.connection.cursor(name=name) as cursor:
+            cursor.itersize = _BATCH
+            cursor.execute(statement, values)
+            for _, rows in groupby(cursor, key=lambda row: row[0]):
+                yield list(rows)

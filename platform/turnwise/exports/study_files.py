@@ -1,19 +1,43 @@
-"""Every file in which a study's labels and conversations are downloaded, from its pages and by the API."""
+"""Every file in which a study's labels and conversations are downloaded, and who may export which study."""
 
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 
 from evaluation.protocols.facts import Evaluation
-from turnwise.exports import preference_pairs, published_formats, turn_files
-from turnwise.exports.access import note_export
+from turnwise.accounts.models import User
+from turnwise.exports import published_formats, turn_files
 from turnwise.exports.chat_files import data_set, inspect_logs, messages, turn_table
+from turnwise.judging.queries import judgments_in
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.live.downloads import attachment
-from turnwise.reports.report_kinds import ReportedTask
-from turnwise.studies.models import Study
-from turnwise.studies.tasks import StudyTask, task_of
+from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
+from turnwise.studies.asks import About
+from turnwise.studies.bundles import record_export
+from turnwise.studies.models import Ask, Study
+from turnwise.studies.queries import readable_studies_of, studies_of
+from turnwise.studies.sharing.permissions import Permission
+from turnwise.studies.tasks import StudyTask, keys_of, task_of
+
+
+def exported_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
+    """Studies whose labels the user may export: all with labels that they may read."""
+    asked = Ask.objects.filter(study=OuterRef("pk"), about=About.PERSON)
+    return readable_studies_of(user).filter(Q(task__in=keys_of(ReportedTask)) | Exists(asked))
+
+
+def bundled_studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
+    """Studies whose bundle the user may make and download."""
+    return studies_of(user, Permission.BUNDLE).filter(task__in=keys_of(TaskWithReport))
+
+
+def note_export(study: Study) -> None:
+    """Record that the study's labels were exported, for the steps on its page."""
+    record_export(study.pk, results_version=study.results_version, judgments=judgments_in(study))
+
 
 MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -120,7 +144,7 @@ FILES = {
         StudyFile(
             "preferences.jsonl",
             "Preferences between responses, for training with DPO.",
-            preference_pairs.lines,
+            published_formats.lines,
             _has_pairs_in_queue,
         ),
     )

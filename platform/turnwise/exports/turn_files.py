@@ -13,8 +13,13 @@ from evaluation.questions import Answer
 from evaluation.report.bundles.columns import answered_in
 from evaluation.texts.personal_data import Redactor
 from turnwise.bots.generation import NO_GENERATION, columns_of
-from turnwise.exports.picture_columns import description_before, picture_before
-from turnwise.exports.version_columns import NO_VERSIONS, VERSIONS, versions_join
+from turnwise.exports.message_columns import (
+    NO_VERSIONS,
+    VERSIONS,
+    description_before,
+    picture_before,
+    versions_join,
+)
 from turnwise.judging.queries import items_of
 from turnwise.judging.queue.queued_task import QueuedTask
 from turnwise.judging.queue.rater_session import READING

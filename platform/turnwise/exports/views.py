@@ -17,9 +17,8 @@ from django.views.decorators.http import require_GET, require_POST
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.exports import bundle_jobs
 from turnwise.exports import tasks as jobs
-from turnwise.exports.access import bundled_studies_of, exported_studies_of
 from turnwise.exports.bundle_jobs import newest_and_made
-from turnwise.exports.study_files import FILES, sent_file
+from turnwise.exports.study_files import FILES, bundled_studies_of, exported_studies_of, sent_file
 from turnwise.live.downloads import attachment
 from turnwise.live.jobs import NOT_STARTED, is_sent
 from turnwise.studies.models import Bundle

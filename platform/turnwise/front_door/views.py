@@ -1,3 +1,7 @@
+"""The first page: name, logo and texts of this installation, its demo conversation, and example reports."""
+
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +19,60 @@ from turnwise.accounts.limits import TooManyAtOnceError, too_often
 from turnwise.accounts.single_sign_on.buttons import sign_on_buttons
 from turnwise.accounts.views import SignInForm
 from turnwise.bots.trial import UnusableError, json_of
-from turnwise.front_door import demo, examples, installation
+from turnwise.front_door import demo, examples
 from turnwise.live.markdown import as_html
 from turnwise.publications.public_views import results_context
 from turnwise.studies.asks import UNDER_EACH_REPLY
+
+LOGO_TYPES = {".svg": "image/svg+xml", ".png": "image/png", ".webp": "image/webp", ".jpg": "image/jpeg"}
+LONGEST_TEXT = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Description of this installation on its first page.
+
+    Attributes:
+        name: its own name; "Turnwise" without one.
+        organization: who runs it; empty if unknown.
+        contact: e-mail address for questions; empty if there is none.
+        has_logo: whether it has a logo of its own.
+        has_imprint: whether it has an imprint.
+        has_privacy_notice: whether it says what it does with personal data.
+        version: of Turnwise.
+    """
+
+    name: str
+    organization: str
+    contact: str
+    has_logo: bool
+    has_imprint: bool
+    has_privacy_notice: bool
+    version: str
+
+
+def describe() -> Installation:
+    return Installation(
+        name=settings.INSTALLATION_NAME or "Turnwise",
+        organization=settings.ORGANIZATION,
+        contact=settings.CONTACT,
+        has_logo=logo_file() is not None,
+        has_imprint=settings.IMPRINT is not None,
+        has_privacy_notice=settings.PRIVACY_NOTICE is not None,
+        version=version("turnwise"),
+    )
+
+
+def logo_file() -> Path | None:
+    """The file of the logo; None if there is none, or of a kind that browsers do not show."""
+    file: Path | None = settings.LOGO
+    return file if file and file.suffix.lower() in LOGO_TYPES and file.is_file() else None
+
+
+def text_of(file: Path) -> str:
+    """A text of the operator, in Markdown. Read each time, so that a change needs no restart."""
+    with file.open(encoding="utf-8", errors="replace") as text:
+        return text.read(LONGEST_TEXT)
 
 
 @never_cache  # it has a form with a token
@@ -31,7 +85,7 @@ def front_page(request: HttpRequest) -> HttpResponse:
     form.fields["username"].widget.attrs.pop("autofocus")  # a phone would scroll past what the page says
     asked = QUESTION_SETS[UNDER_EACH_REPLY.question_set].questions
     context = {
-        "installation": installation.describe(),
+        "installation": describe(),
         "form": form,
         "sign_on_buttons": sign_on_buttons(),
         "demo_bot": demo.demo_bot(),
@@ -93,10 +147,10 @@ def _kept(response: HttpResponse) -> HttpResponse:
 @require_safe
 def logo(request: HttpRequest) -> FileResponse:
     """The installation's logo."""
-    path = installation.logo_file()
+    path = logo_file()
     if path is None:
         raise Http404("This installation has no logo of its own. Set TURNWISE_LOGO.")
-    response = FileResponse(path.open("rb"), content_type=installation.LOGO_TYPES[path.suffix.lower()])
+    response = FileResponse(path.open("rb"), content_type=LOGO_TYPES[path.suffix.lower()])
     response["Cache-Control"] = "public, max-age=3600"
     return response
 
@@ -114,5 +168,5 @@ def privacy_notice(request: HttpRequest) -> HttpResponse:
 def _notice(request: HttpRequest, file: Path | None, title: Any) -> HttpResponse:
     if file is None:
         raise Http404("This installation has no such text. Set its file: docs/settings.md.")
-    context = {"title": title, "text": as_html(installation.text_of(file))}
+    context = {"title": title, "text": as_html(text_of(file))}
     return render(request, "front_door/notice.html", context)

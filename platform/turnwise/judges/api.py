@@ -1,4 +1,4 @@
-"""REST API of machine judges: start one, follow it, stop and continue it."""
+"""REST API of machine judges: their runs, and their daily checks."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -19,8 +19,9 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_often
 from turnwise.judges import panels, queries, removal, services, tasks
 from turnwise.judges.budgets import Budget
+from turnwise.judges.drift_checks import services as daily_checks
 from turnwise.judges.forms import JudgeForm, PanelForm
-from turnwise.judges.models import JudgeRun
+from turnwise.judges.models import DriftCheck, JudgeRun
 from turnwise.judging.plan_api import study_with_queue
 from turnwise.live.cursors import NEXT, BodyKey, Cursor, Limit, PathKey, page, page_of
 from turnwise.live.http_responses import answers, refusals_as_conflicts
@@ -245,3 +246,53 @@ def _judge_out(row: JudgeRun, now_at: queries.Progress) -> JudgeOut:
         watched=row.is_watched,
         created_at=row.created_at,
     )
+
+
+class WatchIn(Schema, extra="forbid"):
+    """Whether a judge is checked daily."""
+
+    watched: bool
+
+
+class DriftCheckOut(Schema):
+    """A check: fixed items of a run that its judge answered again."""
+
+    id: int
+    at: datetime
+    verdict: str = Field(
+        description="repeated (the first check, with repeated answers), same, departed (an alarm), other "
+        "(the bot has another version) or failed (not done: too few answers, or the budget)."
+    )
+    reason: str = Field(description="The verdict in words; empty if nothing has changed.")
+    agreement: float | None = Field(description="Share of answers, from 0 to 1, that are those of the run.")
+    expected: float | None = Field(description="Share of answers that repeats have in common, from 0 to 1.")
+    p: float | None = Field(description="Exact p that the answers have changed; an alarm below 0.001.")
+
+
+class DriftChecksOut(Schema):
+    """A page of checks, the newest first."""
+
+    items: list[DriftCheckOut]
+    next: str | None = NEXT
+
+
+@router.get("/studies/{slug:code}/judges/{int:judge}/checks", response=answers(DriftChecksOut, 400, 404, 422))
+def judge_checks(
+    request: AuthenticatedHttpRequest, code: str, judge: PathKey, cursor: Cursor = "", limit: Limit = 100
+) -> dict[str, Any]:
+    """List the daily checks of a machine judge, the newest first."""
+    run = judge_run(request, code, judge, Permission.REVIEW)
+    rows = DriftCheck.objects.filter(run=run)
+    found, following = page_of(rows, f"judge checks {run.pk}", cursor, limit, newest_first=True)
+    return page([DriftCheckOut.from_orm(each) for each in found], following)
+
+
+@router.put(
+    "/studies/{slug:code}/judges/{int:judge}/watch", response=answers(JudgeOut, 404, 409, has_body=True)
+)
+def watch_judge(request: AuthenticatedHttpRequest, code: str, judge: PathKey, sent: WatchIn) -> JudgeOut:
+    """Begin or end the daily check of a machine judge. Safe to repeat."""
+    run = judge_run(request, code, judge)
+    with refusals_as_conflicts():
+        daily_checks.set_watched(run.pk, watched=sent.watched)
+    return judge_out(judge_run(request, code, judge))

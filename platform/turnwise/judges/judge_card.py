@@ -9,9 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evaluation.files.writing import figure, percent, signed, with_unit
-from evaluation.machine_judges.agreement import EVERY_SYSTEM, Agreement, agreements
+from evaluation.machine_judges.agreement import EVERY_SYSTEM, Agreement, ScoreErrors, agreements, score_errors
 from evaluation.machine_judges.calibration import Calibration, calibrations
-from evaluation.machine_judges.errors import ScoreErrors, score_errors
 from evaluation.machine_judges.judged import JudgedItems
 from evaluation.machine_judges.orders import OrderBias, order_biases
 from evaluation.machine_judges.together import Together, together
@@ -19,17 +18,17 @@ from evaluation.questions import FIRST, SECOND, Score
 from evaluation.statistics.differences import Difference, format_p
 from evaluation.statistics.inference import Estimate, Nouns
 from evaluation.statistics.interval import Undefined
-from turnwise.judges.calibration_charts import charts_of
-from turnwise.judges.card_estimates import (
+from turnwise.judges.card_parts import (
     EstimateRow,
     PreferenceTables,
+    agreement_by_property,
+    charts_of,
     digits_of,
     interval_ends,
     number,
     preference_tables,
     score_rows,
 )
-from turnwise.judges.item_properties import agreement_by_property
 from turnwise.judges.judged_labels import judged_items, noun_of_ask
 from turnwise.judges.models import Judge, JudgeRun
 from turnwise.judges.queries import runs_of, seen_items

@@ -8,8 +8,8 @@ from django.db import connection
 from django.db.models import Count
 
 from evaluation.machine_judges.judged import JudgedItems, PartyLabels
+from evaluation.machine_judges.model_answers import chances_of
 from evaluation.machine_judges.orders import in_order_of_names, settled
-from evaluation.machine_judges.probabilities import chances_of
 from evaluation.questions import QuestionSet, coded_answers
 from evaluation.report.assisted import JudgeLabels
 from evaluation.report.bundles.judging_rows import noun_of

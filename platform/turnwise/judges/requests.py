@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 
 from chatbots.base import Context
 from chatbots.replies import ReplyOutcome, Response
-from evaluation.machine_judges.parsing import OutsideChoicesError, parsed_answers
+from evaluation.machine_judges.model_answers import OutsideChoicesError, parsed_answers
 from evaluation.machine_judges.template import ItemText, SideText, prompt
 from evaluation.questions import Answer, QuestionSet
 from turnwise.judges.models import JudgeRun, MachineLabel

@@ -12,7 +12,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext, ngettext
 
 from evaluation.machine_judges import template
-from evaluation.machine_judges.probabilities import token_probabilities
+from evaluation.machine_judges.model_answers import token_probabilities
 from evaluation.machine_judges.template import MOST_DRAWS, ItemText
 from evaluation.questions import QuestionSet
 from evaluation.texts.lengths import MAX_REPLY_CHARS

@@ -12,7 +12,7 @@ from ninja import Field, Path, Router, Schema, Status
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.colleagues import UnknownPersonError, people_named
 from turnwise.accounts.uploads_api import MOST_NAMED, reading_a_file
-from turnwise.contexts.api_files import FileIn
+from turnwise.contexts.api import FileIn
 from turnwise.contexts.tables import FileRefusedError
 from turnwise.knowledge import files, services
 from turnwise.knowledge.forms import BaseForm

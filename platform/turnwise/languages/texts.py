@@ -20,7 +20,7 @@ from turnwise.languages.catalog_files import CatalogEntry, read_catalog
 QUESTIONS = "questions"
 LONGEST = 4000
 LONGEST_LINE, LONGEST_CAPTION = 300, 120
-"""As in `evaluation.questions.limits`."""
+"""As in `evaluation.questions.validation`."""
 
 AREAS: Mapping[str, tuple[Promise, tuple[str, ...]]] = {
     "entry": (_("First page, consent, instructions, last page"), ("templates/crowd/", "turnwise/crowd/")),

@@ -34,7 +34,7 @@ MODULES = (
     "judging/queue/training.py", "live/frames.py", "privacy/participant_views.py", "privacy/stored_data.py",
     "privacy/withdrawal.py", "project/middleware.py", "quality/gates.py", "questionnaires/*.py",
     "questions/question_sets.py", "responses/checks.py",
-    "tasks/arena/battles.py", "tasks/arena/rounds.py",
+    "tasks/arena/battles.py", "tasks/arena/both_sides.py",
     "tasks/*/consumers.py", "tasks/*/lobby.py", "tasks/*/page.py", "tasks/*/services.py", "tasks/*/task.py",
     "tasks/*/training_views.py", "tasks/*/views.py", "tasks/*/worker_page.py",
 )  # fmt: skip
@@ -47,8 +47,10 @@ STAFF_MODULES = (
 STAFF_ONLY = frozenset(
     {"PanelAct", "about", "brings", "decoded", "problems", "_problem_of", "why_not_text", "why_not_open"}
     | {"ProlificApi", "api_account"}
-    | {"MACHINE", "why_untrainable", "article_shortage"}
-    | {"SelfPlayForm", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
+    | {"MACHINE", "why_untrainable", "why_unfit", "article_shortage"}
+    | {"ArenaForm", "ArenaPage", "ArenaPlanForm"}
+    | {"ConversationPairsForm", "PairsAskForm", "ResponsePairsForm"}
+    | {"SelfPlayForm", "SourceForm", "TwoPeopleForm", "TwoPeoplePreviewed", "WritingForm", "WritingPlanForm"}
     | {"help_text", "verbose_name", "verbose_name_plural"}  # of models; forms of workers have their own
 )
 """Functions, classes and attributes in these modules whose texts are only for researchers."""

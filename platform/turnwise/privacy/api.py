@@ -10,12 +10,12 @@ from ninja.errors import HttpError
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.credentials import PEOPLE, STUDIES
 from turnwise.accounts.limits import TooManyAtOnceError, too_often
+from turnwise.crowd.api import Number, Pseudonym
 from turnwise.crowd.models import Participation
-from turnwise.crowd.named_participations import Number, Pseudonym
 from turnwise.live.http_responses import answers, file_answer, refusals_as_conflicts
 from turnwise.privacy import erasure, withdrawal
 from turnwise.privacy.ethics.document import ethics_document, has_ethics_document
-from turnwise.privacy.ethics.download import pdf_response, why_no_pdf
+from turnwise.privacy.ethics.views import pdf_response, why_no_pdf
 from turnwise.privacy.stored_data import count_stored, stored_data_of
 from turnwise.privacy.study_views import MOST, find_participations
 from turnwise.studies.rest.lookup import study_at

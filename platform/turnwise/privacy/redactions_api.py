@@ -19,7 +19,7 @@ from turnwise.dialogues.models import Picture
 from turnwise.live.cursors import NEXT, BodyKey, Cursor, Limit, PathKey, page, page_of
 from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.live.problems import InvalidFieldsError
-from turnwise.privacy import picture_removal, text_review
+from turnwise.privacy import text_review
 from turnwise.privacy.personal_data import review_texts
 from turnwise.studies.rest.lookup import study_at
 
@@ -209,7 +209,7 @@ def sent_pictures(
     request: AuthenticatedHttpRequest, code: str, cursor: Cursor = "", limit: Limit = 100
 ) -> dict[str, Any]:
     """List the pictures that participants of a study sent."""
-    rows = picture_removal.sent_pictures(study_at(request, code))
+    rows = text_review.sent_pictures(study_at(request, code))
     found, following = page_of(rows, f"pictures {code}", cursor, limit)
     return page([_picture(each) for each in found], following)
 
@@ -225,7 +225,7 @@ def remove_pictures(
     """Delete pictures for good, with all bundles that may have them; their messages stay."""
     study = study_at(request, code)
     with refusals_as_conflicts():
-        return RemovedPicturesOut(removed=picture_removal.remove(study, sent.pictures))
+        return RemovedPicturesOut(removed=text_review.remove(study, sent.pictures))
 
 
 def _name_of(kind: Kind) -> Any:

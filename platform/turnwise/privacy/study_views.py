@@ -21,7 +21,7 @@ from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.models import User
 from turnwise.crowd import redaction
 from turnwise.crowd.models import Participation, Redaction, Withdrawal, Worker
-from turnwise.privacy import erasure, picture_removal, text_review, withdrawal
+from turnwise.privacy import erasure, text_review, withdrawal
 from turnwise.privacy.personal_data import review_texts
 from turnwise.privacy.stored_data import count_stored
 from turnwise.studies.queries import studies_of
@@ -135,7 +135,7 @@ def texts(request: HttpRequest, pk: int) -> HttpResponse:
         "review": redaction.last_review(study),
     }
     if study.takes_pictures:
-        pictures = Paginator(picture_removal.sent_pictures(study), PICTURES_PER_PAGE)
+        pictures = Paginator(text_review.sent_pictures(study), PICTURES_PER_PAGE)
         context["pictures"] = pictures.get_page(request.GET.get("page"))
     return render(request, "privacy/texts.html", context)
 
@@ -181,7 +181,7 @@ def remove_pictures(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete the selected pictures for good."""
     study = get_object_or_404(studies_of(request.user), pk=pk)
     try:
-        removed = picture_removal.remove(study, [*map(_whole_number, request.POST.getlist("picture"))])
+        removed = text_review.remove(study, [*map(_whole_number, request.POST.getlist("picture"))])
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
         request.changes_nothing = True  # type: ignore[attr-defined]  # for the audit log

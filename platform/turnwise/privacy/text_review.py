@@ -1,13 +1,17 @@
-"""Writes of the review of texts: redactions with what depends on them, and the record of the review."""
+"""Writes of the review of texts and pictures: redactions, removed pictures, the record of the review."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet
+from django.utils.translation import gettext as _
 
 from evaluation.texts.personal_data import Kind
 from turnwise.accounts.models import User
 from turnwise.crowd import redaction
-from turnwise.crowd.models import Redaction
+from turnwise.crowd.models import Participation, Redaction
+from turnwise.dialogues.models import MessagePicture, Picture
 from turnwise.privacy.personal_data import studies_that_judge
 from turnwise.studies import bundles
 from turnwise.studies.models import Study
@@ -54,3 +58,48 @@ def _update_dependents(study: Study) -> None:
         results_changed(other)
     bundles.delete_bundles_quoting([study.pk])
     trash.purge_studies([study.pk])
+
+
+def sent_pictures(study: Study) -> QuerySet[Picture]:
+    """Pictures that were sent in a study's conversations, oldest first, without their content.
+
+    Each has its messages, since one picture can be sent several times.
+    """
+    messages = MessagePicture.objects.select_related("turn").order_by("turn__position")
+    sent = Exists(MessagePicture.objects.filter(picture=OuterRef("pk")))
+    rows = Picture.objects.filter(sent, seat__dialogue__study=study).select_related("seat__dialogue")
+    return rows.defer("content").prefetch_related(Prefetch("messages", messages)).order_by("pk")
+
+
+@transaction.atomic
+def remove(study: Study, keys: Collection[int]) -> int:
+    """Delete these pictures of a study for good, with all bundles that can contain them.
+
+    Their messages keep their text and a mark, as after the erasure of a participant's IDs.
+
+    Returns:
+        Number of pictures removed.
+
+    Raises:
+        ValidationError: no picture is given, or one is not among the study's. Nothing was removed.
+    """
+    chosen = set(keys)
+    if not chosen:
+        raise ValidationError(_("No picture is ticked, so none was removed. Tick those to remove."))
+    # First, as withdrawal and erasure lock them before pictures and bundles.
+    senders = Participation.objects.filter(assignment__seat__pictures__in=chosen, study=study)
+    list(senders.select_for_update(no_key=True, of=("self",)).order_by("pk").values_list("pk"))
+    # A message that is being saved holds its picture.
+    rows = Picture.objects.filter(pk__in=chosen, seat__dialogue__study=study)
+    found = list(rows.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True))
+    if len(found) < len(chosen):
+        raise ValidationError(
+            _(
+                "One of the pictures is not in this study or is already removed, so none was removed. Tick "
+                "again on this page, which is up to date."
+            )
+        )
+    Picture.objects.filter(pk__in=found).delete()
+    bundles.delete_bundles_quoting([study.pk])
+    trash.purge_studies([study.pk])
+    return len(found)

@@ -23,20 +23,16 @@ from turnwise.crowd.api import router as running
 from turnwise.crowd.panels.panels_api import router as panels
 from turnwise.crowd.pay.payments_api import router as payments
 from turnwise.crowd.pay.prolific_api import router as prolific
-from turnwise.crowd.people_api import router as people
 from turnwise.crowd.running.participants_api import router as participants
 from turnwise.experts.api import router as experts
 from turnwise.experts.decisions_api import router as item_decisions
 from turnwise.exports.api import router as bundles
 from turnwise.exports.records_api import router as records
-from turnwise.exports.tables_api import router as tables
 from turnwise.judges.api import router as judges
-from turnwise.judges.drift_checks.api import router as drift_checks
 from turnwise.judges.item_draws.api import router as item_draws
 from turnwise.judges.label_imports.labels_api import router as judge_labels
 from turnwise.judging.anchors.api import router as anchor_packs
 from turnwise.judging.api import router as queues
-from turnwise.judging.items_api import router as items
 from turnwise.judging.plan_api import router as plans
 from turnwise.judging.readers.readers_api import router as readers
 from turnwise.knowledge.api import router as knowledge
@@ -54,8 +50,7 @@ from turnwise.project.rest.description import (
 from turnwise.project.rest.guard import RefusedError, Token
 from turnwise.publications.api import router as publications
 from turnwise.quality.api import router as quality
-from turnwise.quality.checks_api import router as attention_checks
-from turnwise.quality.qualifications_api import router as qualifications
+from turnwise.quality.checks_api import router as checks_of_workers
 from turnwise.questions.api import router as question_sets
 from turnwise.rehearsals.api import router as rehearsals
 from turnwise.reports.api import router as reports
@@ -134,17 +129,14 @@ api.add_router("", sharing)
 api.add_router("", groups)
 api.add_router("", running)
 api.add_router("", queues)
-api.add_router("", items)
 api.add_router("", plans)
 api.add_router("", readers)
 api.add_router("", anchor_packs)
 api.add_router("", judges)
 api.add_router("", judge_labels)
-api.add_router("", drift_checks)
 api.add_router("", item_draws)
 api.add_router("", quality)
-api.add_router("", qualifications)
-api.add_router("", attention_checks)
+api.add_router("", checks_of_workers)
 api.add_router("", reports)
 api.add_router("", publications)
 api.add_router("", rehearsals)
@@ -152,8 +144,6 @@ api.add_router("", bundles)
 api.add_router("", records)
 api.add_router("", imports)
 api.add_router("", acceptance)
-api.add_router("", tables)
-api.add_router("", people)
 api.add_router("", panels)
 api.add_router("", participants)
 api.add_router("", payments)

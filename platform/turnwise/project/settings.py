@@ -129,7 +129,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "turnwise.live.static_files.serving.StaticFiles",
     "csp.middleware.CSPMiddleware",
-    "turnwise.project.request_log.RequestLog",
+    "turnwise.project.middleware.RequestLog",
     "turnwise.project.rest.middleware.RateLimitHeaders",
     "turnwise.project.middleware.WaitForPostgreSQL",
     "django.contrib.sessions.middleware.SessionMiddleware",

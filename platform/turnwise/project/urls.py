@@ -5,7 +5,7 @@ from typing_extensions import override
 
 from turnwise.accounts.views import admin_sign_in
 from turnwise.project import health
-from turnwise.project.system.exposition import metrics
+from turnwise.project.system.gathering import metrics
 from turnwise.project.system.system_page import system
 
 admin.site.site_header = admin.site.site_title = "Turnwise"

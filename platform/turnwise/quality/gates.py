@@ -13,7 +13,7 @@ from turnwise.crowd.refusals import EntryRefusedError
 from turnwise.quality import decisions, qualification_tests
 from turnwise.quality.models import Block
 from turnwise.studies.models import Study
-from turnwise.studies.sharing.transfers import owner_changed
+from turnwise.studies.sharing.services import owner_changed
 
 _SCREENED_OUT = Outcome.SCREENED_OUT
 

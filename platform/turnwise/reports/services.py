@@ -15,7 +15,7 @@ from turnwise.live.jobs import REPORTS, describe_failure, exclusive_lock, is_loc
 from turnwise.live.published_events import Event, EventType, publish
 from turnwise.quality import flagging
 from turnwise.reports import descriptions, queries
-from turnwise.reports.departures import departures_of
+from turnwise.reports.descriptions import departures_of
 from turnwise.reports.models import Chart, Report
 from turnwise.reports.report_kinds import TaskWithReport, task_with_report
 from turnwise.studies.models import Bundle, LastExport, Study

@@ -19,7 +19,7 @@ from turnwise.accounts.uploads_api import reading_a_file
 from turnwise.bots.models import OPERATED
 from turnwise.bots.queries import visible_bots
 from turnwise.bots.search import bots_named
-from turnwise.contexts.api_files import FileIn, refuse_findings
+from turnwise.contexts.api import FileIn, refuse_findings
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import versions_of
 from turnwise.contexts.tables import MAX_BYTES

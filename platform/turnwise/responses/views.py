@@ -27,11 +27,11 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import OPERATED
 from turnwise.bots.queries import visible_bots
 from turnwise.bots.search import BotField
-from turnwise.contexts import upload_previews
+from turnwise.contexts import uploads
 from turnwise.contexts.models import ContextSetVersion
 from turnwise.contexts.queries import versions_of
 from turnwise.contexts.tables import FileRefusedError, decoded
-from turnwise.contexts.workbook_uploads import text_of_workbook
+from turnwise.contexts.uploads import text_of_workbook
 from turnwise.crowd.redaction import redactor_of
 from turnwise.live.jobs import send_or_warn
 from turnwise.responses import files, model_files, services, tasks
@@ -254,23 +254,21 @@ def _read(request: AuthenticatedHttpRequest, chosen: Mapping[str, Any]) -> HttpR
     file, version = chosen["file"], chosen["context_version"]
     parsed = model_files.parse_for(version, file["text"], file["ending"], chosen["system"])
     stored = {"version": version.pk, "origin": file["origin"], "parsed": parsed}
-    return redirect(
-        "responses:preview", token=upload_previews.store_upload(request.user.pk, stored, of=_UPLOAD_KIND)
-    )
+    return redirect("responses:preview", token=uploads.store_upload(request.user.pk, stored, of=_UPLOAD_KIND))
 
 
 @login_required
 @limit_file_reading(lambda request: request.path)
 def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
     """Show what a file of responses would add; by POST, import it."""
-    uploaded = upload_previews.get_upload(request.user.pk, token, of=_UPLOAD_KIND)
+    uploaded = uploads.get_upload(request.user.pk, token, of=_UPLOAD_KIND)
     if uploaded is None:
-        return upload_previews.redirect_expired(request, token, "responses:runs")
+        return uploads.redirect_expired(request, token, "responses:runs")
     version = get_object_or_404(versions_of(request.user), pk=uploaded["version"])
     parsed = model_files.from_json(uploaded["parsed"])
     if request.method == "POST" and parsed.may_be_imported:
-        if not upload_previews.delete_upload(request.user.pk, token):  # the button was pressed twice
-            return upload_previews.redirect_expired(request, token, "responses:runs")
+        if not uploads.delete_upload(request.user.pk, token):  # the button was pressed twice
+            return uploads.redirect_expired(request, token, "responses:runs")
         with transaction.atomic():
             runs = [
                 services.store_file(version, each.responses, system=system, owner=request.user)
@@ -278,7 +276,7 @@ def preview(request: AuthenticatedHttpRequest, token: str) -> HttpResponse:
             ]
         imported = ",".join(str(run.pk) for run in runs)
         address = f"{reverse('responses:runs')}?imported={imported}"
-        upload_previews.record_import(token, address)
+        uploads.record_import(token, address)
         messages.success(request, gettext("%(n)s responses are imported.") % {"n": f"{parsed.responses:,}"})
         return redirect(address)
     context = {

@@ -13,9 +13,9 @@ from turnwise.studies.facets import facets_of, set_facets
 from turnwise.studies.models import Study
 from turnwise.studies.presets import PRESETS, Preset
 from turnwise.studies.queries import studies_of
-from turnwise.studies.rest.asks import AskSchema, ask_schemas, ask_specs
 from turnwise.studies.rest.calls import StudyOut, Targets, study_out, targets_of
 from turnwise.studies.rest.lookup import study_at
+from turnwise.studies.rest.study_fields import AskSchema, ask_schemas, ask_specs
 from turnwise.studies.tasks import StudyTask, tasks
 
 router = Router(tags=["studies"])

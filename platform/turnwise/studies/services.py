@@ -13,7 +13,7 @@ from turnwise.bots.models import OPERATED, OUTSIDE, Bot
 from turnwise.bots.queries import visible_bots
 from turnwise.studies.ask_rules import in_order, refuse_unfit, store_asks
 from turnwise.studies.asks import AskSpec
-from turnwise.studies.conditions.checks import refuse_unfit_factors
+from turnwise.studies.conditions.factors import refuse_unfit_factors
 from turnwise.studies.models import (
     LONGEST_TAG,
     MOST_TAGS,

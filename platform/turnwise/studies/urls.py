@@ -1,7 +1,7 @@
 from django.urls import path
 
 from turnwise.studies import views
-from turnwise.studies.plans import preregistration_views, stopping_views
+from turnwise.studies.plans import views as plan_views
 from turnwise.studies.sharing import views as sharing_views
 
 app_name = "studies"
@@ -11,10 +11,10 @@ urlpatterns = [
     path("studies/<int:pk>/edit/", views.edit, name="edit"),
     path("studies/<int:pk>/facets/", views.facets, name="facets"),
     path("studies/<int:pk>/opening/", views.opening, name="opening"),
-    path("studies/<int:pk>/stopping/", stopping_views.stopping, name="stopping"),
-    path("studies/<int:pk>/stopping/remove/", stopping_views.remove, name="remove_stopping"),
-    path("studies/<int:pk>/plan/", preregistration_views.preregistration, name="preregistration"),
-    path("studies/<int:pk>/plan/<slug:kind>/", preregistration_views.plan_file, name="plan_file"),
+    path("studies/<int:pk>/stopping/", plan_views.stopping, name="stopping"),
+    path("studies/<int:pk>/stopping/remove/", plan_views.remove, name="remove_stopping"),
+    path("studies/<int:pk>/plan/", plan_views.preregistration, name="preregistration"),
+    path("studies/<int:pk>/plan/<slug:kind>/", plan_views.plan_file, name="plan_file"),
     path("studies/<int:pk>/sharing/", sharing_views.sharing, name="sharing"),
     path("studies/<int:pk>/sharing/<int:share>/", sharing_views.change_share, name="change_share"),
     path("studies/<int:pk>/transfer/", sharing_views.transfer, name="transfer"),

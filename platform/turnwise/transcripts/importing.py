@@ -21,14 +21,14 @@ from turnwise.dialogues.models import TranscriptImport, packed
 from turnwise.live.caching import cache_key, cached
 from turnwise.live.frames import why_not_text
 from turnwise.live.subprocesses import TIMEOUT_SECONDS
-from turnwise.questions.queries import usable_keys
+from turnwise.questions.models import SetVersion
+from turnwise.questions.queries import readable_versions, usable_keys
 from turnwise.studies.models import Study
 from turnwise.transcripts import import_progress, outside_ratings
 from turnwise.transcripts.file_guessing import HEAD, FileSummary, described, format_in_subprocess, format_of
 from turnwise.transcripts.file_reading import SHAPE, Preview, preview_from_json, preview_in_subprocess
-from turnwise.transcripts.importers import FORMATS, Limits
+from turnwise.transcripts.importers import FORMATS, Limits, ResearcherSets
 from turnwise.transcripts.importers.turn_table import PARTS
-from turnwise.transcripts.researcher_sets import researcher_sets
 
 log = logging.getLogger(__name__)
 
@@ -344,3 +344,27 @@ def ask_for(
     draft.save(update_fields=["systems", "scripted_opening", "language", "asked_at", "refusal"])
     import_progress.begin(draft.pk, parts)
     return True
+
+
+# As the key of a member in JSON, which is how labels name a set.
+_NAMED = re.compile(rb'"([^"\\\s]{1,34}-v\d{1,5})"\s*:')
+
+
+def researcher_sets(user: User | None, content: bytes) -> ResearcherSets:
+    """The sets of researchers that this file names and this person may use.
+
+    Args:
+        user: the person who imports the file; None if their account was deleted: no sets.
+        content: the file.
+    """
+    if user is None:
+        return ResearcherSets()
+    keys = {key.decode(errors="ignore") for key in set(_NAMED.findall(content))}
+    usable = readable_versions(user, keys).values_list("key", "declaration") if keys else ()
+    return ResearcherSets(dict(usable), usable_keys(user))
+
+
+def every_set() -> ResearcherSets:
+    """All sets of researchers, for imports by people who operate the installation."""
+    versions = dict(SetVersion.objects.values_list("key", "declaration"))
+    return ResearcherSets(versions, sorted(versions))

@@ -32,12 +32,13 @@ from turnwise.transcripts.importers import Checked, Limits, Problem, Rated, Sour
 from turnwise.transcripts.importing import (
     ON_PAGE,
     ImportRefusedError,
+    every_set,
     language_of,
     refuse_unknown_format,
+    researcher_sets,
     titles_of,
 )
 from turnwise.transcripts.outside_ratings import RATER, labels_of, raters_of, talker
-from turnwise.transcripts.researcher_sets import every_set, researcher_sets
 
 log = logging.getLogger(__name__)
 

@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from turnwise.webhooks import mail_views, views
+from turnwise.webhooks import views
 
 app_name = "webhooks"
 urlpatterns = [
-    path("account/mails/", mail_views.mail_choice, name="mail_choice"),
-    path("account/mails/end/<str:token>/", mail_views.end_mails, name="end_mails"),
+    path("account/mails/", views.mail_choice, name="mail_choice"),
+    path("account/mails/end/<str:token>/", views.end_mails, name="end_mails"),
     path("webhooks/", views.webhooks, name="webhooks"),
     path("webhooks/<int:pk>/", views.webhook, name="webhook"),
     path("webhooks/<int:pk>/rotate/", views.rotate_secret, name="rotate_secret"),

@@ -21,7 +21,7 @@ from turnwise.reports.models import Report
 from turnwise.studies.models import Study
 from turnwise.studies.queries import counts_of, incomplete_progress, readable_real_studies_of, real_studies_of
 from turnwise.studies.sharing.permissions import Permission
-from turnwise.studies.sharing.transfers import offers_to
+from turnwise.studies.sharing.services import offers_to
 from turnwise.studies.tasks import task_of
 from turnwise.workspace.alerts import Running, alerts_for
 

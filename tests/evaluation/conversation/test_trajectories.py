@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.conversation.course import best_and_worst, trajectory
+from evaluation.conversation.figures import best_and_worst, trajectory
 
 
 def test_a_trajectory_by_hand() -> None:

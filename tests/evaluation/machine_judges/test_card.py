@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from evaluation.assisted.estimates import AssistedEstimate
-from evaluation.machine_judges.agreement import EVERY_SYSTEM, agreements, agreements_by, thirds
-from evaluation.machine_judges.errors import score_errors
+from evaluation.machine_judges.agreement import EVERY_SYSTEM, agreements, agreements_by, score_errors, thirds
 from evaluation.machine_judges.judged import JudgedItems, PartyLabels, answer_of_items, means
 from evaluation.machine_judges.together import together
 from evaluation.questions import HUMAN_LIKENESS, LIKERT, SSA

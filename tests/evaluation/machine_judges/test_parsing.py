@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.machine_judges.parsing import LONGEST, OutsideChoicesError, parsed_answers
+from evaluation.machine_judges.model_answers import LONGEST, OutsideChoicesError, parsed_answers
 from evaluation.machine_judges.template import judgeable_questions
 from evaluation.questions import HUMAN_LIKENESS, LIKERT, QUESTION_SETS, SSA, Kind, Question, QuestionSet
 

@@ -10,7 +10,7 @@ from sklearn.metrics import brier_score_loss
 
 from evaluation.machine_judges.calibration import BINS, calibration, calibrations
 from evaluation.machine_judges.judged import JudgedItems, PartyLabels
-from evaluation.machine_judges.probabilities import chances_of, token_probabilities
+from evaluation.machine_judges.model_answers import chances_of, token_probabilities
 from evaluation.machine_judges.template import judgeable_questions
 from evaluation.questions import QUESTION_SETS, SSA, Kind, QuestionSet, coded_answers
 

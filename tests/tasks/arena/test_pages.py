@@ -19,7 +19,7 @@ from turnwise.studies.queries import counts_of
 from turnwise.studies.services import clone
 from turnwise.studies.tasks import task_of
 from turnwise.tasks.arena import battles, votes
-from turnwise.tasks.arena.sides import read_sides
+from turnwise.tasks.arena.both_sides import read_sides
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -1,6 +1,7 @@
-"""The provider SAML of allauth, with our rules."""
+"""The provider SAML of allauth with our rules: signature, audience, times and single use of an answer."""
 
 import hashlib
+import time
 from typing import Any
 
 from allauth.socialaccount import app_settings
@@ -9,6 +10,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from turnwise.accounts.single_sign_on.saml_metadata import MetadataError, read_identity_provider
 
@@ -117,3 +119,95 @@ def _identity_provider() -> dict[str, Any]:
 
 
 provider_classes = [Provider]
+
+
+MAX_CHARACTERS = 400_000
+CLOCK_SECONDS = 300  # by which the provider's clock may differ, as python3-saml has it
+
+
+class ResponseError(Exception):
+    """The answer is refused; the text says why, for the person who wants to sign in."""
+
+
+def accepted_response(request: HttpRequest, provider: Provider) -> tuple[Any, str]:
+    """Check the answer that a browser brings, and mark it as used.
+
+    Returns:
+        The answer, and the id of our request to which its signed part answers.
+
+    Raises:
+        ResponseError: the answer is refused.
+        MetadataError: the provider's metadata cannot be used.
+    """
+    from onelogin.saml2.response import OneLogin_Saml2_Response
+
+    given = request.POST.get("SAMLResponse", "")
+    if not given or len(given) > MAX_CHARACTERS:
+        raise ResponseError(_("There is no answer of an identity provider here."))
+    library_settings = provider.library_settings(request)
+    try:
+        response = OneLogin_Saml2_Response(library_settings, given)
+        response.is_valid(provider.received(request), raise_exceptions=True)
+        answers = _request_id(response)
+        _require_audience(response)
+    except ResponseError:
+        raise
+    except Exception as error:  # the library raises many kinds for what anybody may send
+        raise ResponseError(_reason(error)) from error
+    _use_once(response)
+    return response, answers
+
+
+def _request_id(response: Any) -> str:
+    """Id of our request in the signed assertion: the id in the envelope may not be signed."""
+    found = {
+        node.get("InResponseTo")
+        for node in response._query_assertion(
+            "/saml:Subject/saml:SubjectConfirmation/saml:SubjectConfirmationData"
+        )
+    }
+    if len(found) != 1 or None in found:
+        raise ResponseError(_("You did not begin to sign in here. Use the button on the sign-in page."))
+    return str(found.pop())
+
+
+def _require_audience(response: Any) -> None:
+    """Refuse an assertion for everybody: python3-saml takes one that names no audience."""
+    if not response.get_audiences():
+        raise ResponseError(
+            _("The identity provider's answer does not say that it is meant for this server.")
+        )
+
+
+def _use_once(response: Any) -> None:
+    """Refuse an assertion that was brought before, until it has expired."""
+    until = response.get_assertion_not_on_or_after()
+    if until is None:
+        raise ResponseError(_("The identity provider's answer does not say until when it is valid."))
+    name = hashlib.sha256(response.get_assertion_id().encode()).hexdigest()
+    seconds = max(until - time.time(), 0) + 2 * CLOCK_SECONDS
+    if not cache.add(f"saml-assertion:{name}", 1, seconds):
+        raise ResponseError(_("This answer of the identity provider was used before. Sign in once more."))
+
+
+def _reason(error: Exception) -> str:
+    from onelogin.saml2.errors import OneLogin_Saml2_ValidationError as Invalid
+
+    code = getattr(error, "code", None) if isinstance(error, Invalid) else None
+    if code in (Invalid.INVALID_SIGNATURE, Invalid.NO_SIGNATURE_FOUND):
+        return _("The answer is not signed with a key of this installation's identity provider.")
+    if code in (Invalid.DEPRECATED_SIGNATURE_METHOD, Invalid.DEPRECATED_DIGEST_METHOD):
+        return _("The answer is signed by an outdated method, such as SHA-1.")
+    if code in (Invalid.WRONG_AUDIENCE, Invalid.WRONG_DESTINATION):
+        return _("The identity provider's answer is meant for another server.")
+    if code == Invalid.WRONG_ISSUER:
+        return _("The answer comes from another identity provider.")
+    if code in (Invalid.ASSERTION_EXPIRED, Invalid.SESSION_EXPIRED, Invalid.WRONG_SUBJECTCONFIRMATION):
+        return _(
+            "The identity provider's answer has expired, or is meant for another server. Sign in once more."
+        )
+    if code == Invalid.ASSERTION_TOO_EARLY:
+        return _("The identity provider's answer is not valid yet: its clock and this server's differ.")
+    if code == Invalid.STATUS_CODE_IS_NOT_SUCCESS:
+        return _("The identity provider did not sign you in.")
+    return _("The identity provider's answer cannot be read.")

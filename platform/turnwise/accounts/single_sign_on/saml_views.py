@@ -21,8 +21,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from turnwise.accounts.limits import guessed_too_often, too_many
 from turnwise.accounts.single_sign_on.saml_metadata import MetadataError
-from turnwise.accounts.single_sign_on.saml_provider import Provider
-from turnwise.accounts.single_sign_on.saml_responses import ResponseError, accepted_response
+from turnwise.accounts.single_sign_on.saml_provider import Provider, ResponseError, accepted_response
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,10 @@
+"""Adding the small model: the job, and its progress or why it failed, kept in the cache for a day."""
+
 import logging
 import subprocess
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.cache import cache
 from django.utils.translation import gettext as _
+from redis.exceptions import RedisError
 
 from chatbots.errors import ChatbotError, last_line
 from chatbots.huggingface.fetching import HubFile, check_space, fetch
@@ -16,9 +21,53 @@ from chatbots.huggingface.files import ModelFilesError, check_folder
 from chatbots.local_files import allowed_path
 from turnwise.bots.models import Bot
 from turnwise.bots.services import register_bot
-from turnwise.bots.small_model import progress
-from turnwise.live.jobs import SMALL_MODEL, exclusive_lock
+from turnwise.live.jobs import SMALL_MODEL, exclusive_lock, is_locked
 from turnwise.live.subprocesses import environment, python_command
+
+KEY = "bots.small_model"
+WAITING, FETCHING, UNPACKING, DONE, FAILED = "waiting", "fetching", "unpacking", "done", "failed"
+LOST_AFTER_SECONDS = 60
+_KEPT_SECONDS = 86_400
+_NOTICE_SECONDS = 600
+"""Time for which the page says that the model was added."""
+
+
+def report(stage: str, done: int = 0, size: int = 0) -> None:
+    """Store the stage, with the bytes received of all."""
+    _store({"stage": stage, "done": done, "size": size}, _KEPT_SECONDS)
+
+
+def finish() -> None:
+    """Store that the bot is there."""
+    _store({"stage": DONE}, _NOTICE_SECONDS)
+
+
+def fail(why: str) -> None:
+    """Store why there is no bot."""
+    _store({"stage": FAILED, "why": why}, _KEPT_SECONDS)
+
+
+def _store(state: Mapping[str, Any], seconds: int) -> None:
+    with suppress(RedisError):  # progress is optional
+        cache.set(KEY, {**state, "at": time.time()}, timeout=seconds)
+
+
+def current(locked: int) -> Mapping[str, Any]:
+    """State of the job: its `stage`, and with it `done`, `size` and `percent`, or `why`; empty for none.
+
+    A job that was lost, or whose process died, counts as failed.
+    """
+    state: dict[str, Any] = {}
+    with suppress(RedisError):
+        state = dict(cache.get(KEY) or {})
+    if state.get("stage") in (WAITING, FETCHING, UNPACKING):
+        if time.time() - state["at"] > LOST_AFTER_SECONDS and not is_locked(SMALL_MODEL, locked):
+            why = _("Its process ended unexpectedly; the log says why. Start it again.")
+            return {"stage": FAILED, "why": why}
+        if state.get("size"):
+            state["percent"] = round(100 * state["done"] / state["size"])
+    return state
+
 
 LOCKED = 1
 """Number of the one row that the lock is for."""
@@ -112,12 +161,12 @@ def add(model: SmallModel = SMOLLM2, then: Callable[[Bot], None] | None = None) 
                 then(bot)
         except (ChatbotError, OSError, subprocess.SubprocessError) as error:
             log.warning("The small model was not added: %s", error)
-            progress.fail(last_line(error))
+            fail(last_line(error))
         except Exception as error:
             log.exception("The small model was not added")
-            progress.fail(last_line(error))
+            fail(last_line(error))
         else:
-            progress.finish()
+            finish()
 
 
 def _added(model: SmallModel) -> Bot:
@@ -125,13 +174,13 @@ def _added(model: SmallModel) -> Bot:
     folder = folder_of(model)
     folder.parent.mkdir(parents=True, exist_ok=True)
     if not folder.is_dir():
-        progress.report(progress.FETCHING, 0, model.file.size)
+        report(FETCHING, 0, model.file.size)
         file = fetch(
             model.file,
             folder.parent,
-            lambda received: progress.report(progress.FETCHING, received, model.file.size),
+            lambda received: report(FETCHING, received, model.file.size),
         )
-        progress.report(progress.UNPACKING)
+        report(UNPACKING)
         try:
             _unpack(file, folder)
         finally:
@@ -167,4 +216,4 @@ def is_shipped(bot: Bot) -> bool:
 
 def forget_progress() -> None:
     """Remove what the last job left, before the next one."""
-    cache.delete(progress.KEY)
+    cache.delete(KEY)

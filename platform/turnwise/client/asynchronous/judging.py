@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from turnwise.client.asynchronous.connection import AsyncClient
-from turnwise.client.asynchronous.jobs import AsyncJob
+from turnwise.client.asynchronous.connection import AsyncClient, AsyncJob
 from turnwise.client.asynchronous.records import AsyncRecords
 from turnwise.client.rows import Item
 

@@ -1,7 +1,9 @@
-"""Lists that come in pages."""
+"""Lists of the API: their pages, and what they list by id and title."""
 
-from collections.abc import AsyncIterator, Callable
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Generic, Self, TypeVar, cast
+
+from turnwise.client.asynchronous.connection import AsyncClient
 
 Row = TypeVar("Row")
 
@@ -33,3 +35,32 @@ class AsyncRecords(Generic[Row]):
         except ImportError:
             raise ImportError("Install pandas, or use to_list().") from None
         return pandas.json_normalize(cast("list[dict[str, Any]]", await self.to_list()))
+
+
+class AsyncTitled:
+    """Something with an id and a title in a list of the API.
+
+    Attributes:
+        id: number in its addresses.
+        details: all values, as the API describes them.
+    """
+
+    _list = ""  # path of the list
+
+    def __init__(self, client: AsyncClient, details: Mapping[str, Any]) -> None:
+        self._client = client
+        self.id: int = details["id"]
+        self.details = dict(details)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} “{self.details['title']}”>"
+
+    @classmethod
+    async def get(cls, client: AsyncClient, number: int) -> Self:
+        """Find one by its id, with all its values."""
+        return cls(client, await client.get(f"{cls._list}/{number}"))
+
+    @classmethod
+    async def find(cls, client: AsyncClient) -> list[Self]:
+        """List those that you may use."""
+        return [cls(client, each) async for each in client.pages(cls._list)]

@@ -7,13 +7,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
-from turnwise.client.asynchronous.connection import AsyncClient
-from turnwise.client.asynchronous.jobs import HOUR
+from turnwise.client.asynchronous.connection import HOUR, AsyncClient
 from turnwise.client.asynchronous.judging import AsyncJudge
 from turnwise.client.asynchronous.records import AsyncRecords
 from turnwise.client.asynchronous.study_parts import AsyncStudyParts
-from turnwise.client.findings import Finding
-from turnwise.client.rows import Dialogue, Label, Participant, Turn
+from turnwise.client.rows import Dialogue, Finding, Label, Participant, Turn
 
 _FORMATS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 

@@ -4,8 +4,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from turnwise.client.blocking.connection import Client
-from turnwise.client.blocking.jobs import Job
+from turnwise.client.blocking.connection import Client, Job
 from turnwise.client.blocking.records import Records
 from turnwise.client.rows import Item
 

@@ -8,13 +8,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
-from turnwise.client.blocking.connection import Client
-from turnwise.client.blocking.jobs import HOUR
+from turnwise.client.blocking.connection import HOUR, Client
 from turnwise.client.blocking.judging import Judge
 from turnwise.client.blocking.records import Records
 from turnwise.client.blocking.study_parts import StudyParts
-from turnwise.client.findings import Finding
-from turnwise.client.rows import Dialogue, Label, Participant, Turn
+from turnwise.client.rows import Dialogue, Finding, Label, Participant, Turn
 
 _FORMATS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 

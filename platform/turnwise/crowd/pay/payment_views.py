@@ -30,7 +30,7 @@ from turnwise.crowd.panels.prolific import (
     RefusedByPanelError,
     Submission,
 )
-from turnwise.crowd.pay import account_list, account_selection, ledger, panel_acts
+from turnwise.crowd.pay import ledger, ledger_accounts, panel_acts
 from turnwise.crowd.pay.ledger import UNPAID
 from turnwise.live.downloads import attachment
 from turnwise.live.list_pages import back_to_list, query_choice, sought_text, ticked_keys
@@ -86,11 +86,11 @@ def payments(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(studies_of(request.user, Permission.PAY), pk=pk)
     due, rates = ledger.amount_due(study), ledger.rates(study)
     sought = sought_text(request.GET)
-    state = query_choice(request.GET, "state", account_list.STATES)
-    sort = query_choice(request.GET, "sort", account_list.SORTS, "newest")
-    keys = account_list.account_keys(study, sought)
-    totals = account_list.totals_by_state(keys)
-    pages = Paginator(account_list.listed_keys(keys, state, sort), PER_PAGE)
+    state = query_choice(request.GET, "state", ledger_accounts.STATES)
+    sort = query_choice(request.GET, "sort", ledger_accounts.SORTS, "newest")
+    keys = ledger_accounts.account_keys(study, sought)
+    totals = ledger_accounts.totals_by_state(keys)
+    pages = Paginator(ledger_accounts.listed_keys(keys, state, sort), PER_PAGE)
     pages.count = totals[state].accounts
     page = pages.get_page(request.GET.get("page"))
     context = {
@@ -101,15 +101,15 @@ def payments(request: HttpRequest, pk: int) -> HttpResponse:
         "total": due.total,
         "panels": due.panels,
         "page": page,
-        "rows": account_list.listed_rows(study, page.object_list),
+        "rows": ledger_accounts.listed_rows(study, page.object_list),
         "totals": totals[state],
         "sought": sought,
         "state": state,
         "sort": sort,
         "all_counted": totals[""].accounts,
-        "states": [(key, title, totals[key].accounts) for key, (title, _q) in account_list.STATES.items()],
-        "sorts": [(key, title) for key, (title, _order) in account_list.SORTS.items()],
-        "actions": [(key, title) for key, (title, _act) in account_selection.ACTIONS.items()],
+        "states": [(key, title, totals[key].accounts) for key, (title, _q) in ledger_accounts.STATES.items()],
+        "sorts": [(key, title) for key, (title, _order) in ledger_accounts.SORTS.items()],
+        "actions": [(key, title) for key, (title, _act) in ledger_accounts.ACTIONS.items()],
         "query": request.GET.urlencode(),
     }
     return render(request, "crowd/payments.html", context)
@@ -123,13 +123,13 @@ def pay_chosen(request: HttpRequest, pk: int) -> HttpResponse:
     assert request.user.is_authenticated
     try:
         typed = request.POST.get("amount", "").replace(",", ".")
-        details = account_selection.Request(
+        details = ledger_accounts.Request(
             shown=_ticked_amounts(request.POST.getlist("account")),
             amount=parse_amount(typed) if typed.strip() else None,
             note=request.POST.get("note", "").replace("\x00", ""),
             by=request.user,
         )
-        messages.success(request, account_selection.carry_out(study, request.POST.get("action", ""), details))
+        messages.success(request, ledger_accounts.carry_out(study, request.POST.get("action", ""), details))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return _back_to_ledger(request, study)

@@ -9,9 +9,9 @@ from pydantic import StringConstraints
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.credentials import PAYMENTS
+from turnwise.crowd.api import People, PersonIn, chosen_participations
 from turnwise.crowd.models import Participation
-from turnwise.crowd.named_participations import People, PersonIn, chosen_participations
-from turnwise.crowd.pay import account_selection, ledger
+from turnwise.crowd.pay import ledger, ledger_accounts
 from turnwise.live.http_responses import answers, refusals_as_conflicts
 from turnwise.live.list_pages import MOST_TICKED
 from turnwise.studies.models import Study
@@ -104,13 +104,13 @@ def pay_some(request: AuthenticatedHttpRequest, code: str, sent: PaidPeopleIn) -
     study = study_at(request, code, Permission.PAY)
     found = chosen_participations(study, sent.people, "people")
     due = {(each.worker, each.number): each.due for each in sent.people}
-    details = account_selection.Request(
+    details = ledger_accounts.Request(
         shown={row.pk: due[row.pseudonym, row.number] for row in found},
         amount=None,
         note="",
         by=request.user,
     )
-    return _written(study, lambda: account_selection.carry_out(study, "paid", details))
+    return _written(study, lambda: ledger_accounts.carry_out(study, "paid", details))
 
 
 @router.post(

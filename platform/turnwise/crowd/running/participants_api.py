@@ -7,8 +7,8 @@ from ninja import Field, Path, Router, Schema
 
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.credentials import PEOPLE
+from turnwise.crowd.api import Number, People, PersonIn, Pseudonym, chosen_participations
 from turnwise.crowd.models import Outcome, Participation
-from turnwise.crowd.named_participations import Number, People, PersonIn, Pseudonym, chosen_participations
 from turnwise.crowd.pay.panel_acts import LONGEST_MESSAGE
 from turnwise.crowd.places import ending
 from turnwise.crowd.running import bulk_actions

@@ -10,7 +10,7 @@ from typing import Any
 
 from evaluation.texts.personal_data import Redactor
 from turnwise.bots.models import OUTSIDE
-from turnwise.exports.grouped_rows import grouped_rows
+from turnwise.exports.rows import grouped_rows
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.studies.models import Study
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from evaluation.machine_judges.imported import LONGEST_REASON
 from turnwise.contexts.reading import ParsedJSON, run_reader, timeout_finding
 from turnwise.contexts.tables import FileRefusedError, Finding, decoded, json_fault, rows_of
-from turnwise.contexts.workbook_uploads import text_of_workbook
+from turnwise.contexts.uploads import text_of_workbook
 from turnwise.live.subprocesses import shape_of
 
 LOG = "json"

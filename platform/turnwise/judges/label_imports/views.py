@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 from evaluation.machine_judges.imported import Imported, missing_columns, suggested_columns
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import limit_file_reading
-from turnwise.contexts import upload_previews
+from turnwise.contexts import uploads
 from turnwise.judges import queries
 from turnwise.judges.forms import ColumnsForm, LabelFileForm
 from turnwise.judges.label_imports import files as label_files
@@ -42,7 +42,7 @@ def choose_file(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         ask, file = form.selected_ask(), form.cleaned_data["file"]
         upload = {"study": study.pk, "ask": ask.pk, "title": form.cleaned_data["title"], **file}
-        token = upload_previews.store_upload(request.user.pk, upload, of=_UPLOAD_KIND)
+        token = uploads.store_upload(request.user.pk, upload, of=_UPLOAD_KIND)
         return redirect("judges:preview_import", pk=pk, token=token)
     context = {"study": study, "form": form, "asks": asks}
     status = 200 if request.method == "GET" else 422
@@ -54,9 +54,9 @@ def choose_file(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 def preview_import(request: AuthenticatedHttpRequest, pk: int, token: str) -> HttpResponse:
     """Choose the columns, and see what they would bring; by POST, import it."""
     study = judging_study(request, pk)
-    uploaded = upload_previews.get_upload(request.user.pk, token, of=_UPLOAD_KIND)
+    uploaded = uploads.get_upload(request.user.pk, token, of=_UPLOAD_KIND)
     if uploaded is None or uploaded["study"] != pk:
-        return upload_previews.redirect_expired(request, token, reverse("judges:import", args=[pk]))
+        return uploads.redirect_expired(request, token, reverse("judges:import", args=[pk]))
     ask = next((each for each in queries.judgeable_asks(study) if each.pk == uploaded["ask"]), None)
     if ask is None:
         messages.error(request, _("The study no longer asks these questions. Choose the file again."))
@@ -100,8 +100,8 @@ def _import(
         by=request.user,
         now=timezone.now(),
     )
-    upload_previews.delete_upload(request.user.pk, token)
-    upload_previews.record_import(token, run.get_absolute_url())
+    uploads.delete_upload(request.user.pk, token)
+    uploads.record_import(token, run.get_absolute_url())
     messages.success(request, _("%(n)s labels are imported.") % {"n": f"{len(found.labels):,}"})
     return redirect(run)
 

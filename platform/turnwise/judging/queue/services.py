@@ -27,7 +27,7 @@ from turnwise.crowd.places.reservation import HOLD
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.batteries.batch_allocation import comparable_questions
 from turnwise.judging.batteries.battery_rules import battery_of
-from turnwise.judging.items import item_pictures
+from turnwise.judging.items import sources
 from turnwise.judging.models import Batch, Item, JudgingPlan, Slot
 from turnwise.judging.queries import abandoned_slots
 from turnwise.judging.queue import training
@@ -193,7 +193,7 @@ def get_rater_session(public_id: UUID, worker_id: int) -> RaterSession:
         asks={ask.number: ask for ask in asks_of_readers(batch.study)},
         markdown=batch.study.markdown,
         shows_reading=plan_of(batch.study).shows_reading,
-        has_pictures=item_pictures.are_there_pictures(),
+        has_pictures=sources.are_there_pictures(),
     )
 
 
@@ -326,7 +326,7 @@ def state(session: RaterSession) -> dict[str, Any]:
 def _complete(session: RaterSession, items: list[ShownItem]) -> list[ShownItem]:
     """The items with their pictures, and with their reading if the study shows it."""
     if session.has_pictures and items:
-        items = item_pictures.with_pictures(session.batch_id, session.participation_id, items)
+        items = sources.with_pictures(session.batch_id, session.participation_id, items)
     return _with_reading(session, items)
 
 

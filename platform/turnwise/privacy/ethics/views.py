@@ -1,15 +1,16 @@
-"""The page for an ethics board, and its PDF."""
+"""The page for an ethics board, and the download of its PDF, also by the API."""
 
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from turnwise.accounts.limits import TooManyAtOnceError, too_many
+from turnwise.accounts.limits import TooManyAtOnceError, limit_concurrency, too_many
 from turnwise.privacy.ethics.document import EthicsDocument, ethics_document, has_ethics_document
-from turnwise.privacy.ethics.download import pdf_response, why_no_pdf
+from turnwise.privacy.ethics.pdf import render_pdf, undrawable_characters
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 
@@ -48,3 +49,27 @@ def file(request: HttpRequest, pk: int) -> HttpResponse:
         return pdf_response(document, study, request.user.pk)
     except TooManyAtOnceError:
         return too_many(request)
+
+
+def why_no_pdf(document: EthicsDocument) -> str:
+    """Return why the PDF cannot be made, with the cure; empty if it can."""
+    missing = undrawable_characters(document)
+    if not missing:
+        return ""
+    return _(
+        "The PDF cannot be made: its font has no sign for %(characters)s. Print this page instead; the "
+        "browser can save it as PDF."
+    ) % {"characters": " ".join(missing[:8])}
+
+
+def pdf_response(document: EthicsDocument, study: Study, user: int | None) -> HttpResponse:
+    """Make the PDF, one at a time for each user.
+
+    Raises:
+        TooManyAtOnceError: another one is being made for them.
+    """
+    with limit_concurrency(1, "pdf", user or 0):
+        made = render_pdf(document)
+    response = HttpResponse(made, content_type="application/pdf")
+    response["Content-Disposition"] = f'attachment; filename="turnwise-{study.code}-ethics.pdf"'
+    return response

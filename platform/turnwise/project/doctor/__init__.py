@@ -1,4 +1,4 @@
 """`turnwise doctor`: what is wrong with this installation, in sentences with the cure.
 
-`machine_checks` need no database; `service_checks` ask PostgreSQL and Redis; `database_checks` need Django.
+`system_checks` look at this machine and ask PostgreSQL and Redis; `database_checks` need Django.
 """

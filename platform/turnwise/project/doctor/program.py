@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 
 from turnwise.live.locations import data_folder
-from turnwise.project.doctor import machine_checks, service_checks
+from turnwise.project.doctor import system_checks
 from turnwise.project.doctor.findings import Check, Finding, State, problem, refusal, run_checks
 
 
@@ -44,14 +44,14 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 def _findings(host: str, port: int) -> Iterator[Finding]:
     folder = data_folder()
     machine: list[tuple[str, Check]] = [
-        ("versions", machine_checks.check_versions),
-        ("locale", machine_checks.check_locale),
-        ("clock", machine_checks.check_clock),
-        ("memory", machine_checks.check_memory),
-        ("data folder", partial(machine_checks.check_data_folder, folder)),
-        ("disk", partial(machine_checks.check_disk, folder)),
-        ("port", partial(machine_checks.check_port, folder, host, port)),
-        ("embedded services", machine_checks.check_embedded),
+        ("versions", system_checks.check_versions),
+        ("locale", system_checks.check_locale),
+        ("clock", system_checks.check_clock),
+        ("memory", system_checks.check_memory),
+        ("data folder", partial(system_checks.check_data_folder, folder)),
+        ("disk", partial(system_checks.check_disk, folder)),
+        ("port", partial(system_checks.check_port, folder, host, port)),
+        ("embedded services", system_checks.check_embedded),
     ]
     yield from run_checks(machine)
     try:
@@ -60,9 +60,9 @@ def _findings(host: str, port: int) -> Iterator[Finding]:
         yield refusal("settings", error)
         return
     if settings.SAML:
-        yield from run_checks([("SAML", partial(service_checks.check_saml, settings.SAML))])
+        yield from run_checks([("SAML", partial(system_checks.check_saml, settings.SAML))])
     # The addresses of embedded services hold only while their server runs.
-    is_running = bool(machine_checks.running_link(folder))
+    is_running = bool(system_checks.running_link(folder))
     yield from _service_findings(
         os.environ.get("DATABASE_URL") or (settings.DATABASE_URL if is_running else ""),
         os.environ.get("REDIS_URL") or (settings.REDIS_URL if is_running else ""),
@@ -72,8 +72,8 @@ def _findings(host: str, port: int) -> Iterator[Finding]:
 
 def _service_findings(database: str, redis: str, *, has_key: bool) -> Iterator[Finding]:
     services: list[tuple[str, Check]] = [
-        ("PostgreSQL", partial(service_checks.check_postgresql, database)),
-        ("Redis", partial(service_checks.check_redis, redis)),
+        ("PostgreSQL", partial(system_checks.check_postgresql, database)),
+        ("Redis", partial(system_checks.check_redis, redis)),
     ]
     found = list(run_checks(services))
     yield from found
@@ -94,7 +94,7 @@ def _database_findings() -> Iterator[Finding]:
         ("migrations", database_checks.check_migrations),
         ("memory for bots", database_checks.check_bot_memory),
     ]
-    if machine_checks.running_link(data_folder()):
+    if system_checks.running_link(data_folder()):
         checks.append(("bots", database_checks.check_bots))
     yield from run_checks(checks)
 

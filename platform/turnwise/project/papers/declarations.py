@@ -25,7 +25,7 @@ class Entry:
         state: whether it can be reproduced.
         how: command of `turnwise`, or the part of the platform; "" if it cannot be reproduced.
         note: why not, or what is different here.
-        figure: key in `computed_figures.COMPUTATIONS` of a figure computed now; "" for none.
+        figure: key in `program.COMPUTATIONS` of a figure computed now; "" for none.
     """
 
     name: str

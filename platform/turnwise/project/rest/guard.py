@@ -7,9 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from ninja.operation import Operation
 from ninja.security import HttpBearer
 
-from turnwise.accounts import credentials, repeated_requests
+from turnwise.accounts import credentials
 from turnwise.accounts.models import ApiToken, Scope, User
 from turnwise.live.problems import problem, problem_response
+from turnwise.project.rest import middleware
 from turnwise.project.rest.description import most_bytes, query_parameters, scope_of
 from turnwise.project.rest.middleware import count_request, too_many_requests
 
@@ -109,8 +110,8 @@ def _find_repeated(request: HttpRequest, token: ApiToken) -> None:
     if request.method != "POST" or not key:
         return
     try:
-        found = repeated_requests.begin(token, key, request.path, request.body)
-    except repeated_requests.KeyRefusedError as error:
+        found = middleware.begin(token, key, request.path, request.body)
+    except middleware.KeyRefusedError as error:
         raise RefusedError(problem_response(error.document)) from None
     if found.status is None:
         request.api_repeatable = found  # type: ignore[attr-defined]

@@ -1,17 +1,87 @@
-"""Middleware of the API; imports nothing of Ninja, which a process loads with the API's first request."""
+"""Middleware of the API, and requests that programs may repeat: a key, the body's hash, the answer for a day.
 
+It imports nothing of Ninja, which a process loads with the API's first request.
+"""
+
+import hashlib
 import logging
+import re
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
 
-from turnwise.accounts import repeated_requests
 from turnwise.accounts.limits import Key
-from turnwise.live.problems import problem, problem_response
+from turnwise.accounts.models import ApiToken, RepeatableRequest
+from turnwise.live.problems import KEY_REUSED, problem, problem_response
+
+KEEP_FOR = timedelta(days=1)
+_KEY = re.compile(r"[!-~]{1,200}")
+
+
+class KeyRefusedError(Exception):
+    """A request with this idempotency key is not carried out; `document` says why."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        super().__init__(document["detail"])
+        self.document = document
+
+
+def begin(token: ApiToken, key: str, path: str, body: bytes) -> RepeatableRequest:
+    """Record a request before it is carried out, or find the answer to an earlier one.
+
+    Returns:
+        The request: with a status, it was answered before; without, the caller carries it out.
+
+    Raises:
+        KeyRefusedError: the key is no key, belongs to another request, or the first one has no answer yet.
+    """
+    if not _KEY.fullmatch(key):
+        says = "An Idempotency-Key has 1 to 200 visible characters of ASCII, such as a UUID."
+        raise KeyRefusedError(problem(422, says))
+    digest = hashlib.sha256(f"{path}\n".encode() + body).hexdigest()
+    with transaction.atomic():
+        RepeatableRequest.objects.filter(created_at__lt=timezone.now() - KEEP_FOR).delete()
+        found, is_new = RepeatableRequest.objects.get_or_create(
+            token=token, key=key, defaults={"digest": digest}
+        )
+    if not is_new:
+        _refuse_other(found, digest)
+    return found
+
+
+def _refuse_other(found: RepeatableRequest, digest: str) -> None:
+    if found.digest != digest:
+        says = (
+            f"The Idempotency-Key “{found.key}” came with another address or body at "
+            f"{found.created_at:%Y-%m-%d %H:%M} UTC. Nothing was done. Use a new key for a new request."
+        )
+        raise KeyRefusedError(problem(422, says, kind=KEY_REUSED))
+    if found.status is None:
+        says = (
+            f"The first request with the Idempotency-Key “{found.key}” has no answer yet, or was cut off. "
+            "Wait a little and repeat it; if this stays, look whether it was carried out, then use a new key."
+        )
+        raise KeyRefusedError(problem(409, says))
+
+
+def finish(request: RepeatableRequest, status: int, body: bytes) -> None:
+    """Keep the answer of a request that was carried out; forget one that was refused or failed.
+
+    A refused request changed nothing, so it may be repeated with the same key once its cause is gone.
+    """
+    stored = RepeatableRequest.objects.filter(pk=request.pk)
+    if 200 <= status < 300:
+        stored.update(status=status, body=body)
+    else:
+        stored.delete()
+
 
 log = logging.getLogger(__name__)
 PREFIX = "/api/"
@@ -49,7 +119,7 @@ class ApiMiddleware(MiddlewareMixin):
             response = _wrong_method(request, response["Allow"])
         found = getattr(request, "api_repeatable", None)
         if found and response.status_code != 500 and not getattr(response, "outcome_is_unknown", False):
-            repeated_requests.finish(found, response.status_code, response.content)
+            finish(found, response.status_code, response.content)
         return response
 
 

@@ -1,4 +1,4 @@
-"""Between-subject factors of a study: their levels, and what the people in each condition get.
+"""Between-subject factors of a study: their levels, what people in each condition get, and their check.
 
 As text, each level has a line `# factor: level`. Below it may stand `bots: NAME, NAME` and
 `scenarios: NAME, NAME`, which restrict what people in this level get. Then comes the text that they read
@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal, TypedDict
 
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from evaluation.statistics.linear_models.factorial import MOST_CELLS
 from turnwise.contexts.tables import Finding, text_problem
+from turnwise.studies.models import Study
 
 MOST_FACTORS, MOST_LEVELS, MOST_NAMES = 4, 12, 200
 LONGEST_FACTOR, LONGEST_LEVEL, LONGEST_TEXT = 30, 40, 4000
@@ -332,3 +334,27 @@ def why_empty(factors: Sequence[Factor]) -> list[str]:
         for kind in kinds
         if names_in(factors, condition, kind) == frozenset()
     ]
+
+
+def why_factors_unfit(study: Study) -> list[str]:
+    """Sentences about names that the study does not have, and conditions that leave no bot or scenario."""
+    if not study.factors:
+        return []
+    bots = set(study.study_bots.values_list("bot__name", flat=True))
+    scenarios = {row["name"] for row in study.scenarios}
+    unknown = names_unknown(study.factors, "bots", bots) + names_unknown(
+        study.factors, "scenarios", scenarios
+    )
+    return unknown or why_empty(study.factors)
+
+
+def refuse_unfit_factors(study: Study) -> None:
+    """Refuse factors that do not fit the study; a study without bots may get them later.
+
+    Raises:
+        ValidationError: says which names are unknown, or which conditions leave nothing.
+    """
+    if not study.factors or not study.study_bots.exists():
+        return
+    if unfit := why_factors_unfit(study):
+        raise ValidationError({"factors": unfit})

@@ -7,10 +7,9 @@ from turnwise.studies.models.choices import (
     is_read_by_a_native_speaker,
     language_name,
 )
-from turnwise.studies.models.preregistration import Preregistration
+from turnwise.studies.models.plans import Preregistration, StoppingRule
 from turnwise.studies.models.reply_settings import MOST_REPLY_VERSIONS, ReplyDisplay
 from turnwise.studies.models.sharing import Role, Share, Transfer
-from turnwise.studies.models.stopping import StoppingRule
 from turnwise.studies.models.study import CODE_ALPHABET, LONGEST_TAG, MOST_TAGS, Study, entry_code
 from turnwise.studies.models.study_parts import (
     MOST_WANTED,

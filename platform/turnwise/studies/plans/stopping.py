@@ -14,7 +14,7 @@ from evaluation.questions import Score, bounds
 from turnwise.bots.models import Bot
 from turnwise.questions.question_sets import question_set
 from turnwise.studies.models import StoppingRule, Study, StudyBot
-from turnwise.studies.models.stopping import FEWEST_PLANNED, MOST_PLANNED
+from turnwise.studies.models.plans import FEWEST_PLANNED, MOST_PLANNED
 from turnwise.studies.tasks import task_of
 
 

@@ -26,9 +26,8 @@ from turnwise.studies.queries import (
     readable_real_studies_of,
     search_studies,
 )
-from turnwise.studies.rest.asks import AskSchema, ask_specs
 from turnwise.studies.rest.lookup import study_at
-from turnwise.studies.rest.study_fields import StudyFields, save, settings_of
+from turnwise.studies.rest.study_fields import AskSchema, StudyFields, ask_specs, save, settings_of
 from turnwise.studies.tasks import task_of, tasks
 
 router = Router(tags=["studies"])

@@ -1,8 +1,8 @@
-"""Fields of a study in the REST API: those of its page, validated by the same forms."""
+"""Fields and asks of a study in the REST API: those of its page, validated by the same forms."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from django.core.exceptions import ValidationError
 from ninja import Field, Schema
@@ -12,8 +12,9 @@ from turnwise.accounts.models import User
 from turnwise.bots.models import Bot
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.live.submitted_forms import initial_values, merged_values, refuse_invalid
+from turnwise.questions.queries import readable
 from turnwise.studies import services
-from turnwise.studies.asks import AskSpec
+from turnwise.studies.asks import About, AskSpec, Moment
 from turnwise.studies.models import (
     MOST_REPLY_VERSIONS,
     PrimaryAnalysis,
@@ -193,3 +194,43 @@ def _stored(
         )
     except ValidationError as error:
         raise InvalidFieldsError.of(error) from None
+
+
+class AskSchema(Schema, extra="forbid"):
+    """An ask of a study."""
+
+    question_set: str = Field(description="Key of the questions.", max_length=60)
+    about: About = Field(description="Subject of the questions.")
+    moment: Moment | Literal[""] = Field("", description="When it is asked; empty for readers.")
+    required: bool = True
+
+
+def ask_specs(user: User, sent: Sequence[AskSchema], path: str = "") -> tuple[AskSpec, ...]:
+    """Asks as they were sent.
+
+    Args:
+        user: the user.
+        sent: the asks.
+        path: where they stand in the request, with a full stop at its end; empty: at the top.
+
+    Raises:
+        InvalidFieldsError: the user cannot use a question set.
+    """
+    for number, ask in enumerate(sent):
+        if not readable(user, ask.question_set):
+            says = f"There is no question set “{ask.question_set}” that you can use."
+            raise InvalidFieldsError({f"{path}{number}.question_set": [says]})
+    return tuple(AskSpec(ask.question_set, ask.about, ask.moment or None, ask.required) for ask in sent)
+
+
+def ask_schemas(study: Study) -> list[AskSchema]:
+    """All asks of a study in their order."""
+    return [
+        AskSchema(
+            question_set=ask.question_set,
+            about=About(ask.about),
+            moment=Moment(ask.moment) if ask.moment else "",
+            required=ask.required,
+        )
+        for ask in study.asks.all()
+    ]

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
 from turnwise.contexts.tables import FileRefusedError, Finding, decoded
-from turnwise.contexts.workbook_uploads import text_of_workbook
+from turnwise.contexts.uploads import text_of_workbook
 from turnwise.studies.scenarios.tables import MOST_CHARACTERS, MOST_FINDINGS, Parsed, Scenario, parse
 
 ENDINGS = {"csv": "csv", "tsv": "csv", "txt": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "xlsx": "xlsx"}

@@ -56,7 +56,7 @@ def parse(text: str, ending: str = "") -> Parsed:
     """Parse a table of scenarios.
 
     Args:
-        text: the table; of a workbook, its rows as JSON Lines (`contexts.workbook_uploads`).
+        text: the table; of a workbook, its rows as JSON Lines (`contexts.uploads`).
         ending: "csv", "jsonl" or "xlsx"; empty: JSON Lines if it begins with a brace, else CSV.
     """
     parsed, lines, text = Parsed(), dict[str, int](), text.replace("\r\n", "\n")

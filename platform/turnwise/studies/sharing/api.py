@@ -17,7 +17,7 @@ from turnwise.live.cursors import PathKey
 from turnwise.live.http_responses import answers
 from turnwise.studies.models import Role, Share, Study, Transfer
 from turnwise.studies.queries import studies_of
-from turnwise.studies.sharing import services, transfers
+from turnwise.studies.sharing import services
 from turnwise.studies.sharing.permissions import Permission
 
 router = Router(tags=["studies"])
@@ -120,7 +120,7 @@ def stop_sharing_with_group(request: AuthenticatedHttpRequest, code: str, group:
 @router.get("/transfers", response=answers(list[TransferOut]))
 def offered_transfers(request: AuthenticatedHttpRequest) -> list[TransferOut]:
     """List the studies that others offer you."""
-    return [_transfer_out(each) for each in transfers.offers_to(request.user)]
+    return [_transfer_out(each) for each in services.offers_to(request.user)]
 
 
 @router.get("/studies/{slug:code}/transfers", response=answers(list[TransferOut], 404))
@@ -136,7 +136,7 @@ def offer_transfer(request: AuthenticatedHttpRequest, code: str, sent: TransferI
     """Offer your study to another account, which accepts or declines."""
     study = _owned(request, code)
     _count_names(request)
-    act = transfers.transfer_at_once if sent.at_once else transfers.offer
+    act = services.transfer_at_once if sent.at_once else services.offer
     try:
         made = act(study, sent.to, keeps_editing=sent.keeps_editing, by=request.user)
     except ValidationError as error:
@@ -149,8 +149,8 @@ def withdraw_transfer(request: AuthenticatedHttpRequest, code: str) -> TransferO
     """Withdraw the open offer of your study."""
     study = _owned(request, code)
     try:
-        return _transfer_out(transfers.withdraw(study))
-    except transfers.NoOfferError:
+        return _transfer_out(services.withdraw(study))
+    except services.NoOfferError:
         raise HttpError(409, "There is no open offer of this study.") from None
 
 
@@ -158,8 +158,8 @@ def withdraw_transfer(request: AuthenticatedHttpRequest, code: str) -> TransferO
 def accept_transfer(request: AuthenticatedHttpRequest, code: str) -> TransferOut:
     """Accept a study that is offered to you: it is yours from then on."""
     try:
-        return _transfer_out(transfers.accept(_offered(request, code), by=request.user))
-    except transfers.NoOfferError:
+        return _transfer_out(services.accept(_offered(request, code), by=request.user))
+    except services.NoOfferError:
         raise Http404 from None
 
 
@@ -167,13 +167,13 @@ def accept_transfer(request: AuthenticatedHttpRequest, code: str) -> TransferOut
 def decline_transfer(request: AuthenticatedHttpRequest, code: str) -> TransferOut:
     """Decline a study that is offered to you."""
     try:
-        return _transfer_out(transfers.decline(_offered(request, code), by=request.user))
-    except transfers.NoOfferError:
+        return _transfer_out(services.decline(_offered(request, code), by=request.user))
+    except services.NoOfferError:
         raise Http404 from None
 
 
 def _offered(request: AuthenticatedHttpRequest, code: str) -> int:
-    return get_object_or_404(transfers.offers_to(request.user), study__code=code).study_id
+    return get_object_or_404(services.offers_to(request.user), study__code=code).study_id
 
 
 def _count_names(request: AuthenticatedHttpRequest) -> None:

@@ -1,5 +1,8 @@
-"""Pages *Sharing* and *Transfer* of a study, and the page on which an admin hands over a person's studies."""
+"""Pages *Sharing* and *Transfer* of a study with their forms, and the hand-over of a person's studies."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -15,11 +18,79 @@ from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.accounts.limits import too_many, too_often
 from turnwise.accounts.models import User
 from turnwise.accounts.people_views import for_admins
+from turnwise.groups.queries import groups_of
 from turnwise.studies.models import Role, Share, Study, Transfer
 from turnwise.studies.queries import studies_of
-from turnwise.studies.sharing import services, transfers
-from turnwise.studies.sharing.forms import RoleForm, ShareForm, TransferForm
+from turnwise.studies.sharing import services
 from turnwise.studies.sharing.permissions import Permission, may
+
+_ROLES = [(role.value, role.label) for role in (Role.READER, Role.REVIEWER, Role.EDITOR)]
+_NAME = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
+
+
+class RoleForm(forms.Form):
+    """A role with what it may have in addition."""
+
+    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=_ROLES)
+    may_bundle = forms.BooleanField(
+        label=gettext_lazy("A reader or reviewer may download the bundle"),
+        required=False,
+        help_text=gettext_lazy(
+            "Bundles hold personal data: all conversations and answers, and what people said of themselves."
+        ),
+    )
+    may_pay = forms.BooleanField(
+        label=gettext_lazy("An editor may handle payments"),
+        required=False,
+        help_text=gettext_lazy("See and note payments, give bonuses, approve and reject at panels."),
+    )
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Role and additions of a valid form, as arguments of the services."""
+        return {name: self.cleaned_data[name] for name in ("role", "may_bundle", "may_pay")}
+
+
+class ShareForm(RoleForm):
+    """Sharing with a person or with one of the user's groups."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Their user name"),
+        max_length=150,
+        required=False,
+        error_messages={"required": gettext_lazy("Write the name of a person who signs in here.")},
+        widget=forms.TextInput(attrs=_NAME),
+    )
+    group = forms.ChoiceField(label=gettext_lazy("Or one of your groups"), required=False)
+
+    def __init__(self, data: Any = None, *, user: User) -> None:
+        super().__init__(data)
+        groups = [(str(group.pk), group.name) for group in groups_of(user)]
+        self.fields["group"].choices = [("", gettext_lazy("none")), *groups]  # type: ignore[attr-defined]  # a choice
+        if not groups:
+            del self.fields["group"]
+            self.fields["name"].required = True
+        self.order_fields(["name", "group", "role", "may_bundle", "may_pay"])
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or self.cleaned_data
+        if found.get("name") and found.get("group"):
+            raise forms.ValidationError(gettext_lazy("Write a name or choose a group, not both."))
+        return found
+
+
+class TransferForm(forms.Form):
+    """The new owner, and whether the old one stays."""
+
+    name = forms.CharField(
+        label=gettext_lazy("User name of the new owner"),
+        max_length=150,
+        widget=forms.TextInput(attrs=_NAME),
+    )
+    keeps_editing = forms.BooleanField(
+        label=gettext_lazy("The old owner stays as an editor with payments"), required=False, initial=True
+    )
+
 
 _MAY = {
     Role.EDITOR: gettext_lazy("%(who)s can now change it."),
@@ -56,7 +127,7 @@ def sharing(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "shares": [(each, RoleForm(_role_of(each), auto_id=f"id_%s_{each.pk}")) for each in shares],
         "form": form,
-        "pending": transfers.open_transfer_of(study),
+        "pending": services.open_transfer_of(study),
         "history": study.transfers.filter(outcome=Transfer.Outcome.ACCEPTED)[:MOST_LISTED],
     }
     return render(request, "studies/sharing/sharing.html", context, status=422 if form.errors else 200)
@@ -108,7 +179,7 @@ def transfer(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 def _transfer_page(
     request: AuthenticatedHttpRequest, study: Study, form: TransferForm | None = None
 ) -> HttpResponse:
-    pending = transfers.open_transfer_of(study)
+    pending = services.open_transfer_of(study)
     is_offered = pending is not None and pending.to_id == request.user.pk
     may_offer = may(request.user, Permission.SHARE, study)
     if not (is_offered or may_offer):
@@ -134,7 +205,7 @@ def offer_transfer(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     form = TransferForm(request.POST)
     if not form.is_valid():
         return _transfer_page(request, study, form)
-    act = transfers.transfer_at_once if "at_once" in request.POST else transfers.offer
+    act = services.transfer_at_once if "at_once" in request.POST else services.offer
     given = form.cleaned_data
     try:
         made = act(study, given["name"], keeps_editing=given["keeps_editing"], by=request.user)
@@ -168,8 +239,8 @@ def _mail_offer(request: HttpRequest, made: Transfer) -> None:
 def withdraw_transfer(request: HttpRequest, pk: int) -> HttpResponse:
     study = _own_study(request, pk)
     try:
-        made = transfers.withdraw(study)
-    except transfers.NoOfferError:
+        made = services.withdraw(study)
+    except services.NoOfferError:
         messages.error(request, _no_offer())
     else:
         messages.success(request, _("The offer to %(name)s is withdrawn.") % {"name": made.to_name})
@@ -180,8 +251,8 @@ def withdraw_transfer(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def accept_transfer(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     try:
-        made = transfers.accept(pk, by=request.user)
-    except transfers.NoOfferError:
+        made = services.accept(pk, by=request.user)
+    except services.NoOfferError:
         raise Http404(_no_offer()) from None
     messages.success(request, _("“%(title)s” is yours now.") % {"title": made.study.title})
     return redirect(made.study)
@@ -191,8 +262,8 @@ def accept_transfer(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
 @login_required
 def decline_transfer(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
     try:
-        made = transfers.decline(pk, by=request.user)
-    except transfers.NoOfferError:
+        made = services.decline(pk, by=request.user)
+    except services.NoOfferError:
         raise Http404(_no_offer()) from None
     messages.success(
         request, _("You declined “%(title)s”. It stays where it was.") % {"title": made.study.title}
@@ -213,7 +284,7 @@ def hand_over(request: AuthenticatedHttpRequest, person: int) -> HttpResponse:
     if form.is_bound and form.is_valid():
         given = form.cleaned_data
         try:
-            n = transfers.hand_over_all(
+            n = services.hand_over_all(
                 owner, given["name"], keeps_editing=given["keeps_editing"], by=request.user
             )
         except ValidationError as error:

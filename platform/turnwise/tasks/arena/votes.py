@@ -26,7 +26,7 @@ from turnwise.questions.question_sets import ENGLISH, describe_answers_error, in
 from turnwise.studies.asks import Party
 from turnwise.studies.models import Ask
 from turnwise.tasks.arena.battles import ArenaContext, OpenBattle, lock_batch, open_battle, refusal
-from turnwise.tasks.arena.sides import TURNS_OF_EXCHANGE, Sides, read_sides, votes_in, votes_key
+from turnwise.tasks.arena.both_sides import TURNS_OF_EXCHANGE, Sides, read_sides, votes_in, votes_key
 
 
 @transaction.atomic

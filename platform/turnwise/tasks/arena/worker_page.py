@@ -20,9 +20,9 @@ from turnwise.labels.services import Timing
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, field, uuid_field
 from turnwise.studies.models import Study
-from turnwise.tasks.arena import asking, battles, rounds, votes
+from turnwise.tasks.arena import asking, battles, both_sides, votes
 from turnwise.tasks.arena.battles import ArenaContext, OpenBattle
-from turnwise.tasks.arena.sides import Sides, read_sides
+from turnwise.tasks.arena.both_sides import Sides, read_sides
 from turnwise.tasks.arena.task import Arena
 
 
@@ -106,7 +106,7 @@ class ArenaConsumer(WorkerSocket):
 
     async def turn(self, frame: Frame) -> None:
         number, text, key = field(frame, "battle", int), field(frame, "text", str), uuid_field(frame, "key")
-        found = await in_database(rounds.save_message, self.context, number, text, key)
+        found = await in_database(both_sides.save_message, self.context, number, text, key)
         await asking.ask_both(found, self._notify, self._tell)
         await self._notify()
 
@@ -183,7 +183,7 @@ class ArenaConsumer(WorkerSocket):
         is_over = progress.pop("is_over")
         shown: dict[str, Any] = {"battle": None}
         if found and sides:
-            shown = rounds.rounds_frame(found, sides)
+            shown = both_sides.rounds_frame(found, sides)
             self._look_again(sides.leased_seconds or asking.LEASE.total_seconds(), wanted=shown["thinking"])
         finished = reverse("crowd:thanks", args=[self.context.study_code]) if is_over else None
         await self.say({"type": "state", **shown, "progress": progress, "finished": finished})

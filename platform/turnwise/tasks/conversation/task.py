@@ -18,8 +18,7 @@ from turnwise.dialogues.queries import outside_dialogue_counts
 from turnwise.rehearsals.findings import ENOUGH_FOR_A_BOT
 from turnwise.rehearsals.rehearsed_task import MOST_WORKERS, Crowd, RehearsedTask
 from turnwise.rehearsals.services import copy_study
-from turnwise.studies.conditions.checks import why_factors_unfit
-from turnwise.studies.conditions.factors import conditions_of, restricts
+from turnwise.studies.conditions.factors import conditions_of, restricts, why_factors_unfit
 from turnwise.studies.models import ReEntry, ReplyDisplay, Speaker, Study
 from turnwise.studies.outlook import PlannedStudy, planned_conversations
 from turnwise.studies.queries import active_bots_of, with_bots

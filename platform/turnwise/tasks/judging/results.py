@@ -21,16 +21,15 @@ from evaluation.texts.uninformative_contexts import Contexts
 from turnwise.experts.disputes import decisions_about
 from turnwise.judging.asks import asks_of_readers
 from turnwise.judging.batteries.battery_rules import battery_of, report_battery
-from turnwise.judging.conversation_replies import REPLY_COUNT, judged_replies
 from turnwise.judging.items.item_draws import drawn_for_people
+from turnwise.judging.judged_replies import REPLY_COUNT, judged_prices, judged_replies
 from turnwise.judging.models import JudgingPlan
 from turnwise.judging.queries import items_of
-from turnwise.judging.reply_prices import judged_prices
 from turnwise.labels.queries import DAY, coded_columns, text_columns
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.questions.question_sets import question_set
+from turnwise.reports.conduct import UTC_DAY, facts_columns, facts_from_row
 from turnwise.reports.queries import design_of
-from turnwise.reports.reply_facts import UTC_DAY, facts_columns, facts_from_row
 from turnwise.studies.models import Ask, Study
 
 # Items of one context are numbered within the context.

@@ -30,11 +30,10 @@ from turnwise.studies.models import Study
 from turnwise.studies.starting.intentions import MACHINE, Aim, Intention, Material, Raters
 from turnwise.studies.tasks import SetupStep, register
 from turnwise.tasks.judging import battery_rehearsal, forms, rehearsal
-from turnwise.tasks.judging.anchors import with_anchors
-from turnwise.tasks.judging.assisted import labels_of_judges, with_assisted
 from turnwise.tasks.judging.demo import create_demo_of_judges
 from turnwise.tasks.judging.forms import JudgingPage
 from turnwise.tasks.judging.preview import JudgingPreviewed
+from turnwise.tasks.judging.report_parts import labels_of_judges, with_anchors, with_assisted
 from turnwise.tasks.judging.results import asks_with_judgments
 
 

@@ -15,7 +15,7 @@ from turnwise.live.http_responses import answers
 from turnwise.live.problems import InvalidFieldsError
 from turnwise.responses.queries import real_runs_of
 from turnwise.studies.queries import studies_of
-from turnwise.tasks.pairs.forms import MOST_EACH, MOST_WORDS
+from turnwise.tasks.pairs.task import MOST_EACH, MOST_WORDS
 
 MOST_RUNS = 100
 router = Router(tags=["studies"])

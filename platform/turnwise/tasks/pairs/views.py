@@ -17,8 +17,7 @@ from turnwise.judging.items.pairs import PairSource, Preview
 from turnwise.studies.models import Study
 from turnwise.studies.queries import studies_of
 from turnwise.tasks.judging.views import batch_page, begin_batch
-from turnwise.tasks.pairs.forms import ConversationPairsForm, ResponsePairsForm, SourceForm
-from turnwise.tasks.pairs.task import Pairs
+from turnwise.tasks.pairs.task import ConversationPairsForm, Pairs, ResponsePairsForm, SourceForm
 
 FORMS: Mapping[str, type[SourceForm]] = {
     "responses": ResponsePairsForm,

@@ -15,7 +15,7 @@ from evaluation.report.bundles.tables import MEASURES
 from evaluation.report.studies.self_play import SelfPlayData
 from turnwise.bots.prices import prices_by_bot
 from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.reports.reply_facts import reply_facts
+from turnwise.reports.conduct import reply_facts
 from turnwise.studies.models import Study
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 

@@ -24,8 +24,8 @@ from turnwise.studies.models import Study
 from turnwise.tasks.conversation.page import chat_page
 from turnwise.tasks.two_people import pairing, queries
 from turnwise.tasks.two_people.models import TwoPeoplePlan
-from turnwise.tasks.two_people.page import describe_partner
 from turnwise.tasks.two_people.pairing import Lobby, WaitState
+from turnwise.tasks.two_people.task import describe_partner
 
 
 @require_POST

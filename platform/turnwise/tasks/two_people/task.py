@@ -1,19 +1,20 @@
-"""The task *Two people talk with each other* and its forms."""
+"""The task *Two people talk with each other*, its forms, the partner's description, and its preview."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext as _
 from typing_extensions import override
 
 from turnwise.bots.models import Bot
 from turnwise.crowd.queries import progress as bots_progress
-from turnwise.crowd.worker_task import WorkerTask
+from turnwise.crowd.worker_task import EXAMPLE_CODE, FrameAnswers, WorkerTask
 from turnwise.dialogues import reading_material
+from turnwise.live.frames import Frame
 from turnwise.rehearsals.rehearsed_task import Crowd, RehearsedTask
 from turnwise.studies.forms import ASKING, FIELDS, StudyForm
 from turnwise.studies.models import Speaker, Study
@@ -21,11 +22,61 @@ from turnwise.studies.outlook import PlannedStudy, parse_count, planned_conversa
 from turnwise.studies.queries import active_bots_of
 from turnwise.studies.starting.intentions import Aim, Intention, Material
 from turnwise.studies.tasks import Plan, Rows, copied_row, register
+from turnwise.tasks.conversation.page import PartnerDescription
+from turnwise.tasks.conversation.preview import TalkPreviewed
 from turnwise.tasks.conversation.talk_task import ConversationPage, TalkTask, pictures_line
 from turnwise.tasks.plan_pages import PlanForm, PlanPage
 from turnwise.tasks.two_people import queries, rehearsal
 from turnwise.tasks.two_people.models import TwoPeoplePlan
-from turnwise.tasks.two_people.page import TwoPeoplePreviewed
+
+
+def describe_partner(plan: TwoPeoplePlan, *, is_bot: bool) -> PartnerDescription:
+    """Describe the partner for the page: a person, or a bot instead of a missing partner."""
+    partner = _("Partner"), _("Your partner")
+    if not plan.disclosed:
+        says = _("Your partner may be a person or a chatbot; you are not told which.")
+        return PartnerDescription(*partner, is_person=not is_bot, is_disclosed=False, says=says)
+    if is_bot:
+        says = _("Nobody else came, so you are talking with a chatbot, not with a person.")
+        return PartnerDescription(_("Chatbot"), _("The chatbot"), says=says)
+    says = _("You are talking with another participant in this study: a person, not a chatbot.")
+    return PartnerDescription(*partner, is_person=True, says=says)
+
+
+class TwoPeoplePreviewed(TalkPreviewed):
+    """Preview of the lobby and of the conversation; the partner's messages are scripted."""
+
+    pages = {"lobby": gettext_lazy("Waiting"), "work": gettext_lazy("The work")}
+    with_bot = False
+
+    @property
+    def plan(self) -> TwoPeoplePlan:
+        return queries.plan_of(self.study) or TwoPeoplePlan(study=self.study)
+
+    @override
+    def partner_description(self) -> PartnerDescription:
+        return describe_partner(self.plan, is_bot=False)
+
+    @override
+    def template_and_context(self) -> tuple[str, dict[str, Any]]:
+        if self.key != "lobby":
+            return super().template_and_context()
+        settings = {"socket": self.socket}
+        return "tasks/two_people/lobby.html", {
+            "plan": self.plan, "resume_code": EXAMPLE_CODE, "settings": settings,
+        }  # fmt: skip
+
+    @override
+    async def begin(self) -> AsyncIterator[Frame]:
+        if self.key == "lobby":
+            yield {"type": "state", "waited": 0}
+            return
+        async for frame in super().begin():
+            yield frame
+
+    @override
+    def answers(self) -> Mapping[str, FrameAnswers]:
+        return {} if self.key == "lobby" else super().answers()
 
 
 class TwoPeopleForm(StudyForm):
@@ -45,7 +96,7 @@ class TwoPeopleForm(StudyForm):
             "persona",
             "takes_pictures",
         )
-        labels = {"pay_amount": _("Pay per person and conversation")}
+        labels = {"pay_amount": gettext_lazy("Pay per person and conversation")}
 
 
 class TwoPeoplePlanForm(PlanForm[TwoPeoplePlan]):
@@ -99,10 +150,10 @@ class TwoPeople(WorkerTask, TalkTask, RehearsedTask):
 
     begin = "two_people:start"
     go_on = "two_people:talk"
-    heading = _("Talk with another person, and judge what is said")
+    heading = gettext_lazy("Talk with another person, and judge what is said")
     welcome = "tasks/two_people/welcome.html"
     instructions = "tasks/two_people/instructions.html"
-    saved = _("Your conversation and all your answers are saved.")
+    saved = gettext_lazy("Your conversation and all your answers are saved.")
     previewed = TwoPeoplePreviewed
 
     together = 2

@@ -1,4 +1,4 @@
-"""Template tags and filters of a study's pages: navigation, form summaries, flags, and measures."""
+"""Template tags and filters of staff pages: navigation, form summaries, flags, measures, audits, previews."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -13,12 +13,18 @@ from django.utils.translation import gettext as _
 
 from evaluation.conversation.grounding import LIMITS
 from turnwise.acceptance.queries import ReviewRow
+from turnwise.accounts.models import User
+from turnwise.audits import queries
+from turnwise.audits.identity_leaks import BlindnessCheck, blindness
+from turnwise.audits.queries import Result
+from turnwise.bots.models import Bot
 from turnwise.crowd.models import Participation
 from turnwise.crowd.worker_task import WorkerTask
 from turnwise.quality.flagging import describe_flag
 from turnwise.quality.models import Flag
 from turnwise.reports.report_kinds import ReportedTask, TaskWithReport
 from turnwise.studies.models import Study
+from turnwise.studies.queries import real_studies_of
 from turnwise.studies.sharing.permissions import Permission, permissions_of
 from turnwise.studies.tasks import task_of
 from turnwise.workspace.study_steps import Step, next_step
@@ -146,3 +152,31 @@ def _format_value(value: float, is_share: bool) -> str:
     if is_share:
         return f"{100 * value:.0f}\u00a0%"
     return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
+
+
+@register.simple_tag
+def newest_audit(bot: Bot) -> Result | None:
+    """The result of the bot's newest complete audit."""
+    return next(iter(queries.newest_of(Bot.objects.filter(pk=bot.pk))), None)
+
+
+@register.simple_tag
+def blindness_of(study: Study) -> BlindnessCheck | None:
+    """Identity leaks of a study."""
+    return blindness(study)
+
+
+@register.filter
+def result_of(results: dict[int, Result], pk: int) -> Result | None:
+    """The result of an audit, by its key."""
+    return results.get(pk)
+
+
+MOST = 8
+
+
+@register.simple_tag
+def studies_to_preview(user: User) -> list[Study]:
+    """The newest studies of a person whose worker pages have a preview."""
+    newest = real_studies_of(user).filter(archived_at=None).order_by("-pk")[: 5 * MOST]
+    return [study for study in newest if isinstance(task_of(study), WorkerTask)][:MOST]

@@ -10,8 +10,12 @@ from turnwise.transcripts.file_guessing import described, format_of, head_of
 from turnwise.transcripts.file_reading import Preview, preview
 from turnwise.transcripts.importers import FORMATS, Source
 from turnwise.transcripts.importers.turn_table import PARTS
-from turnwise.transcripts.importing import ImportRefusedError, guessed_systems, leave_out_unrateable
-from turnwise.transcripts.researcher_sets import every_set
+from turnwise.transcripts.importing import (
+    ImportRefusedError,
+    every_set,
+    guessed_systems,
+    leave_out_unrateable,
+)
 from turnwise.transcripts.storing import BY_COMMAND, import_file
 
 

@@ -1,1 +1,0 @@
-"""Tables of scenarios: their rows, and the field of a study's form."""
