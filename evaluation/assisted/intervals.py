@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from enum import StrEnum
 
-from scipy.special import expit, stdtridf
+import scipy
 
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.inference import t, two_sided_p
@@ -66,7 +66,7 @@ def score_interval_of_log_odds(
         factor: above 0. A Bradley-Terry strength among b systems, times b / (b - 1), is the mean log-odds
             against the others.
     """
-    shares = float(expit(factor * value)), float(expit(-factor * value))
+    shares = float(scipy.special.expit(factor * value)), float(scipy.special.expit(-factor * value))
     variance = spread.variance * (factor * shares[0] * shares[1]) ** 2
     quantile = t(spread.freedom, level)
     ends = (wilson(share, variance, quantile)[0] for share in shares)
@@ -76,7 +76,7 @@ def score_interval_of_log_odds(
 
 def score_p_of_log_odds(value: float, spread: Spread) -> float:
     """Two-sided p-value of "the log-odds are 0"; below 0.05 exactly if the 95 % score interval excludes 0."""
-    share = float(expit(value))
+    share = float(scipy.special.expit(value))
     error = math.sqrt(spread.variance * share * (1 - share)) / 2  # at a share of 1/2
     return two_sided_p(share - 0.5, error, spread.freedom)
 
@@ -170,4 +170,4 @@ def _freedom_of(quantile: float) -> float:
     """Degrees of freedom of Student's t with this 95 % quantile, at most a million."""
     if quantile <= t(_LARGEST_FREEDOM, LEVEL):
         return _LARGEST_FREEDOM
-    return float(stdtridf((1 + LEVEL) / 2, quantile))
+    return float(scipy.special.stdtridf((1 + LEVEL) / 2, quantile))

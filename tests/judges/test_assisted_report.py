@@ -23,7 +23,7 @@ from turnwise.bots.models import Bot
 from turnwise.judging.items import subjects
 from turnwise.judging.models import Item
 from turnwise.studies.models import Study
-from turnwise.tasks.judging.assisted import labels_of_judges
+from turnwise.tasks.judging.report_parts import labels_of_judges
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

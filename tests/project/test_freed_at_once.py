@@ -85,7 +85,10 @@ async def test_a_worker_s_socket_is_freed_once_it_is_closed(transactional_db: No
         async def connect(self) -> None:
             self.handlers = self.frame_handlers()
 
-    messages = [{"type": "websocket.connect"}, {"type": "websocket.disconnect", "code": 1001}]
+    messages: list[dict[str, Any]] = [
+        {"type": "websocket.connect"},
+        {"type": "websocket.disconnect", "code": 1001},
+    ]
 
     async def receive() -> dict[str, Any]:
         return messages.pop(0)

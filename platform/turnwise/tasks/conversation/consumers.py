@@ -23,15 +23,14 @@ from turnwise.dialogues import (
     turn_taking,
 )
 from turnwise.dialogues.partner_events import ASK_SECONDS, Partner
-from turnwise.dialogues.progress import Progress
-from turnwise.dialogues.seat_context import SavedTurn, SeatContext, group_of
+from turnwise.dialogues.seat_context import SeatContext, group_of
 from turnwise.dialogues.turn_taking import DisplayedTurns
-from turnwise.labels import queries as labels
 from turnwise.labels.services import Timing, record
 from turnwise.live import log_context
 from turnwise.live.database import in_database
 from turnwise.live.frames import Frame, RefusedError, field, uuid_field
 from turnwise.live.markdown import as_html
+from turnwise.tasks.conversation.page import stored_state
 
 # Each tab receives the frames of all others, so this limits work too. A person usually has two or three.
 MAX_TABS = 8
@@ -304,7 +303,7 @@ class DialogueConsumer(WorkerSocket):
 
         So a dialogue continues by itself after a restart of the server.
         """
-        turns, progress, faults, annotations, is_over, versions = await in_database(_stored, self.seat)
+        turns, progress, faults, annotations, is_over, versions = await in_database(stored_state, self.seat)
         is_over = is_over or bool(self.status.ended)
         before = regenerating.hidden_reply(self.seat, progress)
         if before:  # as if there were no reply yet
@@ -395,16 +394,3 @@ class DialogueConsumer(WorkerSocket):
     async def tab_frame(self, event: Frame) -> None:
         if event["from"] != self.channel_name:
             await self._show(event["frame"])
-
-
-def _stored(
-    seat: SeatContext,
-) -> tuple[list[SavedTurn], Progress, int, list[dict[str, Any]], bool, Frame | None]:
-    """Data of a tab: `queries.snapshot`, this person's annotations, whether their part is over, and versions.
-
-    A second person may still have annotations to give. The versions are those of the last turn.
-    """
-    turns, progress, faults = queries.snapshot(seat)
-    is_over = progress.ended or (seat.bot_id is None and services.has_finished(seat))
-    versions = reply_versions.versions_frame(seat, progress.turns - 1)
-    return turns, progress, faults, labels.chatter_labels(seat), is_over, versions

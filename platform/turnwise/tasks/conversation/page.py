@@ -1,7 +1,8 @@
-"""The page of a conversation with a bot or a person."""
+"""The page of a conversation with a bot or a person, and the stored state that its tabs show."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,11 +10,14 @@ from django.urls import reverse
 
 from turnwise.crowd.languages import language_of_questions
 from turnwise.crowd.models import Participation
+from turnwise.dialogues import queries, reply_versions, services
 from turnwise.dialogues.models import Dialogue
 from turnwise.dialogues.picture_files import MAX_UPLOAD_BYTES
-from turnwise.dialogues.progress import SeatAsk
+from turnwise.dialogues.progress import Progress, SeatAsk
 from turnwise.dialogues.reading_material import hidden_sections
-from turnwise.dialogues.seat_context import asks_of
+from turnwise.dialogues.seat_context import SavedTurn, SeatContext, asks_of
+from turnwise.labels import queries as labels
+from turnwise.live.frames import Frame
 from turnwise.questions.question_sets import questions_json
 from turnwise.studies.conditions.factors import texts_in
 from turnwise.studies.models import ReplyDisplay, Study
@@ -120,3 +124,16 @@ def _ask(ask: SeatAsk, language: str, keys: Collection[str]) -> dict[str, object
         "required": ask.required,
         "questions": questions_json(ask.question_set, language, hidden_sections(ask.question_set, keys)),
     }
+
+
+def stored_state(
+    seat: SeatContext,
+) -> tuple[list[SavedTurn], Progress, int, list[dict[str, Any]], bool, Frame | None]:
+    """Data of a tab: `queries.snapshot`, this person's annotations, whether their part is over, and versions.
+
+    A second person may still have annotations to give. The versions are those of the last turn.
+    """
+    turns, progress, faults = queries.snapshot(seat)
+    is_over = progress.ended or (seat.bot_id is None and services.has_finished(seat))
+    versions = reply_versions.versions_frame(seat, progress.turns - 1)
+    return turns, progress, faults, labels.chatter_labels(seat), is_over, versions
