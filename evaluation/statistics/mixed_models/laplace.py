@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import scipy
@@ -71,7 +72,7 @@ class Factor:
         return bool(np.bincount(self.level, counts).max() > 1) and pairs > systems
 
 
-_Block = FloatArray | scipy.sparse.csr_array
+_Block: TypeAlias = "FloatArray | scipy.sparse.csr_array"  # a string: servers start without SciPy's parts
 
 
 def _scaled(block: _Block, by: FloatArray) -> _Block:
