@@ -48,14 +48,14 @@ def rater_models(questions: Sequence[Question], judged: Judged, terms: Terms = T
             **_stored(of, codes, judged, answers, terms),
         }
         for question in questions
-        for which, of, codes, answers in _asked(question, judged)
+        for which, of, codes, answers in _modelled(question, judged)
     ]
 
 
-_Asked = tuple[dict[str, str], BoolArray, FloatArray, dict[float, str]]
+_Modelled = tuple[dict[str, str], BoolArray, FloatArray, dict[float, str]]
 
 
-def _asked(question: Question, judged: Judged) -> Iterator[_Asked]:
+def _modelled(question: Question, judged: Judged) -> Iterator[_Modelled]:
     """Yield what is modelled: which choice, labels with an answer, their codes, and answers by code."""
     codes = judged.answers.get(question.key)
     if codes is None:

@@ -17,7 +17,7 @@ from turnwise.project.web_server import BoundedWebSocket
 Message = dict[str, Any]
 
 
-def said(text: str, **more: bool) -> Message:
+def text_message(text: str, **more: bool) -> Message:
     return {"type": "websocket.send", "text": text, **more}
 
 
@@ -66,7 +66,7 @@ async def serving(answer: Callable[[Message], list[Message]]) -> AsyncIterator[s
 
 
 async def test_a_message_that_another_follows_is_written_together_with_it() -> None:
-    answer = [said("saved, ünïcode", **{FOLLOWED: True}), said("replied")]
+    answer = [text_message("saved, ünïcode", **{FOLLOWED: True}), text_message("replied")]
     async with serving(lambda _: answer) as address, connect(address) as browser:
         Counted.writes.clear()
         for _ in range(3):
@@ -77,7 +77,7 @@ async def test_a_message_that_another_follows_is_written_together_with_it() -> N
 
 
 async def test_a_message_whose_follower_never_comes_is_sent_before_the_close() -> None:
-    answer = [said("saved", **{FOLLOWED: True}), {"type": "websocket.close", "code": 4400}]
+    answer = [text_message("saved", **{FOLLOWED: True}), {"type": "websocket.close", "code": 4400}]
     async with serving(lambda _: answer) as address, connect(address) as browser:
         await browser.send("a message")
 

@@ -123,7 +123,7 @@ def demo_reply(request: HttpRequest) -> JsonResponse:
 def example_reports(request: HttpRequest) -> HttpResponse:
     """List the example reports, which are made from rehearsals."""
     rows = [(each, examples.load(each.key)) for each in examples.EXAMPLES]
-    return _kept(render(request, "front_door/examples.html", {"rows": rows}))
+    return _cached_by_browsers(render(request, "front_door/examples.html", {"rows": rows}))
 
 
 @require_safe
@@ -135,10 +135,10 @@ def example_report(request: HttpRequest, key: str) -> HttpResponse:
     found = examples.load(key)
     snapshot = {**found.snapshot, "title": str(kind.title)}
     context = results_context(snapshot, found.charts) | {"kind": kind, "example": found}
-    return _kept(render(request, "front_door/example.html", context))
+    return _cached_by_browsers(render(request, "front_door/example.html", context))
 
 
-def _kept(response: HttpResponse) -> HttpResponse:
+def _cached_by_browsers(response: HttpResponse) -> HttpResponse:
     """Let browsers keep a page that changes only with a new version of Turnwise."""
     response["Cache-Control"] = "public, max-age=3600"
     return response

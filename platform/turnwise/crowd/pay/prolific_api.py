@@ -100,7 +100,7 @@ def prolific_state(request: AuthenticatedHttpRequest, code: str) -> ProlificOut:
 def steer_prolific(request: AuthenticatedHttpRequest, code: str, sent: SteerIn) -> ProlificOut:
     """Publish, pause, start or stop the study at Prolific."""
     setup = _setup(request, code)
-    _asked(lambda: ProlificApi(setup).transition(sent.action))
+    _from_prolific(lambda: ProlificApi(setup).transition(sent.action))
     return _state(setup)
 
 
@@ -108,7 +108,7 @@ def steer_prolific(request: AuthenticatedHttpRequest, code: str, sent: SteerIn) 
 def set_prolific_places(request: AuthenticatedHttpRequest, code: str, sent: PlacesIn) -> ProlificOut:
     """Set the number of places at Prolific."""
     setup = _setup(request, code)
-    _asked(lambda: ProlificApi(setup).set_places(sent.places))
+    _from_prolific(lambda: ProlificApi(setup).set_places(sent.places))
     return _state(setup)
 
 
@@ -163,11 +163,11 @@ def _setup(
 
 
 def _state(setup: StudyPanel) -> ProlificOut:
-    found = _asked(lambda: ProlificApi(setup).study())
+    found = _from_prolific(lambda: ProlificApi(setup).study())
     return ProlificOut(name=found.name, status=found.status, places=found.places, taken=found.taken)
 
 
-def _asked(ask: Callable[[], T]) -> T:
+def _from_prolific(ask: Callable[[], T]) -> T:
     """Answer of Prolific, or a problem document that says why there is none."""
     try:
         return ask()

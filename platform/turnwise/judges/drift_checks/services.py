@@ -171,9 +171,9 @@ def _store(
     if len(of_items) < FEWEST:
         return _failed(run, _too_few_sentence(len(of_items), len(items), asked))
     if baseline:
-        found = _compared(run, _beside(questions, items, _earlier_answers(baseline), answers))
+        found = _compared(run, _compared_with_earlier(questions, items, _earlier_answers(baseline), answers))
     else:
-        found = _compared(run, _first_beside(questions, items, answers), is_baseline=True)
+        found = _compared(run, _compared_with_later(questions, items, answers), is_baseline=True)
     was_alarm = alarms(JudgeRun.objects.filter(pk=run.pk)).exists()
     found.save()
     for each in answers:
@@ -211,7 +211,7 @@ def _compared(run: JudgeRun, repeats: Sequence[Repeats], *, is_baseline: bool = 
     return found
 
 
-def _beside(
+def _compared_with_earlier(
     questions: QuestionSet,
     items: Sequence[FixedItem],
     earlier: Iterable[RepeatedAnswer],
@@ -225,7 +225,7 @@ def _beside(
     return [Repeats(before[key], reply) for key, reply in _replies(questions, today)]
 
 
-def _first_beside(
+def _compared_with_later(
     questions: QuestionSet, items: Sequence[FixedItem], repeated: Iterable[RepeatedAnswer]
 ) -> list[Repeats]:
     """Replies of the run beside repeated ones: it may be the run whose answers stand out."""

@@ -38,7 +38,7 @@ def share_with_person(
     Raises:
         ValidationError: nobody has this name, it is the owner's, or there is no such role.
     """
-    given = _given(role, may_pay=may_pay, may_bundle=may_bundle)
+    given = _fields_of_share(role, may_pay=may_pay, may_bundle=may_bundle)
     person = person_named(name)
     if person.pk == study.owner_id:
         raise ValidationError(_("“%(name)s” is the owner of this study.") % {"name": person})
@@ -54,7 +54,7 @@ def share_with_group(
     Raises:
         ValidationError: there is no such role.
     """
-    given = _given(role, may_pay=may_pay, may_bundle=may_bundle)
+    given = _fields_of_share(role, may_pay=may_pay, may_bundle=may_bundle)
     share, _is_new = Share.objects.update_or_create(study=study, group=group, defaults=given)
     return share
 
@@ -65,7 +65,7 @@ def change_role(share: Share, role: str, *, may_pay: bool = False, may_bundle: b
     Raises:
         ValidationError: there is no such role.
     """
-    for name, value in _given(role, may_pay=may_pay, may_bundle=may_bundle).items():
+    for name, value in _fields_of_share(role, may_pay=may_pay, may_bundle=may_bundle).items():
         setattr(share, name, value)
     share.save(update_fields=["role", "may_pay", "may_bundle"])
     return share
@@ -108,7 +108,7 @@ def group_for_sharing(user: User, key: str) -> Group:
     return group
 
 
-def _given(role: str, *, may_pay: bool, may_bundle: bool) -> Mapping[str, Any]:
+def _fields_of_share(role: str, *, may_pay: bool, may_bundle: bool) -> Mapping[str, Any]:
     if role not in Role.values:
         known = ", ".join(Role.values)
         raise ValidationError(

@@ -120,7 +120,7 @@ def sharing(request: AuthenticatedHttpRequest, pk: int) -> HttpResponse:
             except ValidationError as error:
                 form.add_error("name", " ".join(error.messages))
             else:
-                messages.success(request, _said(share))
+                messages.success(request, _share_in_words(share))
                 return redirect("studies:sharing", pk=pk)
     shares = study.shares.select_related("person", "group")
     context = {
@@ -139,7 +139,7 @@ def _shared(user: User, study: Study, form: ShareForm) -> Share:
     return services.share_with_person(study, form.cleaned_data["name"], **form.given)
 
 
-def _said(share: Share) -> str:
+def _share_in_words(share: Share) -> str:
     return str(_MAY[Role(share.role)]) % {"who": share.party}
 
 
@@ -159,7 +159,7 @@ def change_share(request: HttpRequest, pk: int, share: int) -> HttpResponse:
         return redirect("studies:sharing", pk=pk)
     form = RoleForm(request.POST)
     if form.is_valid():
-        messages.success(request, _said(services.change_role(found, **form.given)))
+        messages.success(request, _share_in_words(services.change_role(found, **form.given)))
     else:
         messages.error(
             request,

@@ -280,9 +280,9 @@ class DialogueConsumer(WorkerSocket):
             self.has_unsent_news = True
 
     async def _show(self, *frames: Frame) -> None:
-        await self.say(*[self._shown(frame) for frame in frames])
+        await self.say(*[self._displayed(frame) for frame in frames])
 
-    def _shown(self, frame: Frame) -> Frame:
+    def _displayed(self, frame: Frame) -> Frame:
         """The frame as this tab gets it; a turn in it counts as displayed."""
         if "turn" not in frame:
             return frame
