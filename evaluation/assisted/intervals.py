@@ -22,7 +22,7 @@ _LARGEST_FREEDOM = 1e6
 
 
 class IntervalRule(StrEnum):
-    """How intervals of people alone and assisted are computed; always the same for both."""
+    """A rule for the intervals of people alone and assisted; always the same for both."""
 
     SCORE = "score"
     """Score intervals; each of several sources of error has its own quantile of Student's t."""

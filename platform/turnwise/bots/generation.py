@@ -164,16 +164,3 @@ class Generation:
 
 
 _NOTHING_TO_RECORD = Generation()
-
-
-def generation_record(response: Response) -> dict[str, Any] | None:
-    """The value of the column for a response. Most replies of bots here have none, and every turn asks."""
-    if (
-        response.outcome is ReplyOutcome.COMPLETE
-        and response.first_seconds is None
-        and not (response.remarks or response.reasoning or response.model)
-        and response.usage is None
-        and response.outcome_before_stop is None
-    ):
-        return None
-    return Generation.of_response(response).as_json()

@@ -1,4 +1,4 @@
-"""What the page of a report shows: figures, charts with links to their data, and published results.
+"""Contents of a report's page: figures, charts with links to their data, and published results.
 
 The link of a chart's mark leads to the conversations or items behind it.
 """

@@ -23,7 +23,7 @@ from chatbots.errors import (
 from chatbots.hosting.health import State
 from chatbots.hosting.response_checks import limited
 from chatbots.replies import Response
-from turnwise.bots.generation import generation_record
+from turnwise.bots.generation import Generation
 from turnwise.bots.hosting import presence, resident_bots, spending
 from turnwise.bots.hosting.growth import OnPartial
 from turnwise.bots.hosting.presence import DIRECTORY, Copy
@@ -63,7 +63,7 @@ class Reply:
     @property
     def generation(self) -> dict[str, Any] | None:
         """Stored record of how the reply was generated; with the reasoning, unless `within` removed it."""
-        return generation_record(self.response)
+        return Generation.of_response(self.response).as_json()
 
     @property
     def candidates(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Where an item's contents come from: studies in which its texts were written, and pictures sent in them."""
+"""Sources of an item's contents: studies in which its texts were written, and pictures sent in them."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a study declares before it opens: its plan, frozen at the first opening, and its stopping rule."""
+"""Declarations of a study before it opens: its plan, frozen at the first opening, and its stopping rule."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MinValueValidator
