@@ -1,4 +1,4 @@
-"""Reading and writing that commands share: groups of units, results as JSON, errors about rows as about lines."""
+"""Reading and writing that commands share: groups of units, results as JSON, errors about rows and lines."""
 
 from typing import Any
 
