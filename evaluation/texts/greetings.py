@@ -51,13 +51,24 @@ def _any_of(phrases: str) -> str:
     return "|".join(map(re.escape, sorted(cut, key=lambda each: (-len(each), each))))
 
 
+def _starts(phrases: str) -> set[str]:
+    """Letters with which the first words of the phrases begin, up to an apostrophe; only ASCII phrases."""
+    return set(re.findall(r"(?:^|\|) *([a-z]+)", phrases, re.MULTILINE))
+
+
 _SALUTE = _any_of(_SALUTES)
 _ONLY_GREETS = re.compile(f"(?:{_any_of(_ADDED)})*(?:{_SALUTE})(?:{_SALUTE}|{_any_of(_ADDED)})*")
+STARTS_LIKE_GREETING = f"^[^a-z0-9]*({'|'.join(sorted(_starts(_SALUTES + _ADDED)))})([^a-z0-9]|$)"
+"""Pattern of every ASCII text that `only_greets`, and of some others, without regard to case.
+
+It is much quicker than the rule itself. Python and PostgreSQL read it alike.
+"""
+_STARTS_LIKE_GREETING = re.compile(STARTS_LIKE_GREETING, re.IGNORECASE)
 
 
 def only_greets(text: str) -> bool:
     """True if a turn only greets or says goodbye."""
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or (text.isascii() and not _STARTS_LIKE_GREETING.match(text)):
         return False
     return bool(_ONLY_GREETS.fullmatch("".join(f"{word} " for word in words(text))))
 

@@ -14,7 +14,7 @@ from evaluation.report.conduct import Manner
 from evaluation.report.studies.course import READ_FOR_REPETITION, Course
 from evaluation.report.studies.replies import ReplyFacts
 from evaluation.texts.cleaning import WITHDRAWN
-from evaluation.texts.greetings import LONGEST, GreetingTurn, greeting_replies, only_greets
+from evaluation.texts.greetings import LONGEST, STARTS_LIKE_GREETING, GreetingTurn, greeting_replies, only_greets
 from turnwise.bots.prices import prices_by_bot
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Dialogue, Fault
@@ -151,8 +151,9 @@ def _texts(study: Study) -> dict[int, list[list[tuple[bool, str]]]]:
     return texts
 
 
-# The spacing is that of reports.answers: 1 if both speakers are judged.
-_SHORT_TURNS = """
+# The spacing is that of reports.answers: 1 if both speakers are judged. A text with more bytes than characters
+# is not ASCII.
+_PERHAPS_GREETINGS = """
 SELECT t.text, d.id, t.position, d.opening_turns,
        CASE WHEN d.bot_turns = 0 OR 2 * d.bot_turns > d.turns - d.opening_turns + 1 THEN 1 ELSE 2 END,
        t.bot_version_id IS NOT NULL, answer.bot_version_id IS NOT NULL
@@ -160,13 +161,14 @@ SELECT t.text, d.id, t.position, d.opening_turns,
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   LEFT JOIN dialogues_turn AS answer ON answer.dialogue_id = d.id AND answer.position = t.position + 1
  WHERE d.study_id = %s AND d.ending = 'complete' AND char_length(t.text) <= %s
+   AND (octet_length(t.text) > char_length(t.text) OR t.text COLLATE "C" ~* %s)
 """
 
 
 def replies_of_greetings(study: Study) -> frozenset[tuple[int, int]]:
     """Replies of finished conversations that belong to greetings and goodbyes, as in `greeting_replies`."""
     with connection.cursor() as cursor:
-        cursor.execute(_SHORT_TURNS, [study.pk, LONGEST])
+        cursor.execute(_PERHAPS_GREETINGS, [study.pk, LONGEST, STARTS_LIKE_GREETING])
         redactor = redactor_for(study)
         # A text with a redaction never only greets: bundles, whose texts are redacted, give the same.
         return greeting_replies(
