@@ -49,16 +49,15 @@ def coded(values: ArrayLike) -> tuple[AnyArray, IntArray]:
     if array.dtype.kind in "iubf" and array.size:
         return _coded_numbers(array)
     # Hashing is several times faster than sorting a million strings.
-    first_seen: dict[Hashable, int] = {}
-    codes = np.fromiter(
-        (first_seen.setdefault(v, len(first_seen)) for v in array.tolist()), np.int64, len(array)
-    )
-    names = np.empty(len(first_seen), dtype=array.dtype)
-    names[:] = list(first_seen)
+    listed = array.tolist()
+    distinct: list[Hashable] = list(dict.fromkeys(listed))
+    names = np.empty(len(distinct), dtype=array.dtype)
+    names[:] = distinct
     order = np.argsort(names.astype(np.str_), kind="stable") if len(names) else np.empty(0, np.int64)
     ranks = np.empty(len(names), np.int64)
     ranks[order] = np.arange(len(names))
-    return names[order], ranks[codes]
+    rank_of = dict(zip(distinct, ranks.tolist(), strict=True))
+    return names[order], np.fromiter(map(rank_of.__getitem__, listed), np.int64, len(listed))
 
 
 def _coded_numbers(array: AnyArray) -> tuple[AnyArray, IntArray]:

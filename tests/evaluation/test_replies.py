@@ -117,6 +117,8 @@ _NUMBER = st.none() | st.integers(0, 10**6)
             st.none() | st.floats(0, 100),
             st.sampled_from(["", "2026-01-01", "2026-03-02"]),
             st.booleans(),
+            st.sampled_from(["", *OUTCOMES]),
+            st.integers(1, 3),
         ),
         max_size=30,
     ),

@@ -247,11 +247,12 @@ def study_result(study: StudyData) -> dict[str, Any]:
         plan = replace(study.plan, primary=Analysis(part.get("analysis", study.plan.primary)))
         part |= by_turn_figures(study.asks, plan, study.exchanged, level)
     result["beside"] = [ask_figures(each, study.plan, terms) for each in others]
+    course = course_figures(study.courses, _timed(study.asks), SEED, level)
     flagged = signs([ask.judged for ask in study.asks], study.manners)
     for ask, figures in zip(study.asks, [result, *result["beside"]], strict=True):
         figures["flagged"] = scores_without_flagged(ask.questions, ask.judged, flagged, terms)
         for part, counted in study.plan.parts(figures, ask.judged):
-            with_refusals(part, study.courses)
+            with_refusals(part, course)
             if by_scenario := scenario_figures(ask.questions, counted, study.scenarios, terms):
                 part["scenarios"] = by_scenario
             if by_condition := condition_figures(ask.questions, counted, study.conditions, terms):
@@ -263,7 +264,7 @@ def study_result(study: StudyData) -> dict[str, Any]:
     if study.stopping:
         counted = first.judged.where(study.plan.counted(first.judged))
         result["stopping"] = stopping_figures(study.stopping, first.questions, counted, level)
-    result["course"] = course_figures(study.courses, _timed(study.asks), SEED, level)
+    result["course"] = course
     return result | conformance(study.design, study.conduct)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from evaluation.conversation.figures import Repetition, repetition
 from evaluation.files.writing import percent
 from evaluation.report.label_columns import Judged
-from evaluation.report.studies.replies import Price, ReplyFacts, percent_of, reply_figures
+from evaluation.report.studies.replies import Price, Replies, percent_of, reply_figures
 from evaluation.statistics.bootstrap import LEVEL
 from evaluation.statistics.interval import Undefined
 from evaluation.texts.repetition import MIN_SHARE, MIN_WORDS
@@ -36,7 +36,7 @@ class Course:
     under_way: int = 0
     bot_failed: int = 0
     faults: Mapping[str, int] = field(default_factory=dict)
-    replies: Sequence[ReplyFacts] = ()
+    replies: Replies = ()
     prices: Sequence[Price] = ()
     texts: Sequence[Sequence[tuple[bool, str]]] = ()
 
@@ -83,22 +83,23 @@ def course_figures(
 
 def _replies(course: Course) -> dict[str, Any]:
     """Figures of the replies; empty for people, and for systems that gave no reply here."""
-    return {"replies": reply_figures(course.replies, course.prices)} if course.replies else {}
+    return {"replies": reply_figures(course.replies, course.prices)} if len(course.replies) else {}
 
 
-def with_refusals(result: dict[str, Any], courses: Mapping[str, Course]) -> None:
+def with_refusals(result: dict[str, Any], course: Mapping[str, Any]) -> None:
     """Set `refused` beside the scores of each bot: the percentage of its replies that are refusals, or None.
 
     Raters judge refusals like any other reply, so that the scores count them. Nothing is set if no bot has
     replies here.
+
+    Args:
+        result: figures of one ask.
+        course: result of `course_figures`.
     """
-    if not any(course.replies for course in courses.values()):
-        return
-    for row in result["bots"]:
-        course = courses.get(row["bot"])
-        row["refused"] = (
-            percent_of(reply_figures(course.replies), "refused") if course and course.replies else None
-        )
+    replied = {row["bot"]: row["replies"] for row in course["bots"] if "replies" in row}
+    for row in result["bots"] if replied else ():
+        figures = replied.get(row["bot"])
+        row["refused"] = figures and percent_of(figures, "refused")
 
 
 def latency(judged: Judged) -> dict[str, int] | None:

@@ -30,7 +30,7 @@ from evaluation.report.rater_models import rater_models
 from evaluation.report.studies.battery import AskOfBattery, Battery, battery_figures, proposals
 from evaluation.report.studies.contexts import ContextFacts, breakdown
 from evaluation.report.studies.majorities import majority_scores
-from evaluation.report.studies.replies import Price, ReplyFacts, judged_reply_figures, percent_of
+from evaluation.report.studies.replies import Price, Replies, judged_reply_figures, percent_of
 from evaluation.statistics.inference import NOUNS as TALKS
 from evaluation.statistics.inference import Nouns
 from evaluation.statistics.interval import Undefined
@@ -80,7 +80,7 @@ class JudgedItems:
     items: int
     battery: Battery | None = None
     languages: Sequence[str] = ()
-    replies: Mapping[str, Sequence[ReplyFacts]] = field(default_factory=dict)
+    replies: Mapping[str, Replies] = field(default_factory=dict)
     prices: Mapping[str, Sequence[Price]] = field(default_factory=dict)
     contexts: Mapping[int, ContextFacts] = field(default_factory=dict)
     contexts_of: Mapping[str, int] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from evaluation.report.raters import agreement, rater_figures
 from evaluation.report.studies.judging import raters_per_item
 from evaluation.report.studies.majorities import both_bad_shares, majority_scores, split_items
 from evaluation.report.studies.pair_strengths import strength_figures, style_figures
-from evaluation.report.studies.replies import Price, ReplyFacts, judged_reply_figures
+from evaluation.report.studies.replies import Price, Replies, judged_reply_figures
 from evaluation.statistics.differences import Difference, differences, with_holm
 from evaluation.statistics.inference import Nouns, Sample
 from evaluation.statistics.interval import Undefined
@@ -76,7 +76,7 @@ class JudgedPairs:
     words: IntArray | None = None
     style: IntArray | None = None
     design: Design = field(default_factory=Design)
-    replies: Mapping[str, Sequence[ReplyFacts]] = field(default_factory=dict)
+    replies: Mapping[str, Replies] = field(default_factory=dict)
     prices: Mapping[str, Sequence[Price]] = field(default_factory=dict)
 
 

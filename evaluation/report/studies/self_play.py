@@ -12,7 +12,7 @@ from evaluation.conversation.figures import BY_TURN, metric_cell, metric_descrip
 from evaluation.conversation.metrics import METRICS
 from evaluation.conversation.ngrams import SHARED, overlap
 from evaluation.files.writing import percent
-from evaluation.report.studies.replies import Price, ReplyFacts, reply_figures
+from evaluation.report.studies.replies import Price, Replies, reply_figures
 from evaluation.statistics.labels import FloatArray, IntArray
 
 LEVEL = 0.95
@@ -39,7 +39,7 @@ class SelfPlayData:
     silent: int
     measures: Sequence[Mapping[str, Any]]
     encoders: Mapping[str, str]
-    replies: Mapping[str, Sequence[ReplyFacts]] = field(default_factory=dict)
+    replies: Mapping[str, Replies] = field(default_factory=dict)
     prices: Mapping[str, Sequence[Price]] = field(default_factory=dict)
 
 
@@ -81,7 +81,7 @@ def self_play_figures(data: SelfPlayData) -> dict[str, Any]:
         "replies": [
             {"bot": name, **reply_figures(data.replies[bot], data.prices.get(bot, ()))}
             for bot, name in data.names.items()
-            if data.replies.get(bot)
+            if len(data.replies.get(bot, ()))
         ],
         "conversations": {"ended": len(texts), "under_way": data.under_way, "silent": data.silent},
         "warnings": warnings(" and ".join(data.names.values()), list(data.turns.values())),

@@ -92,15 +92,17 @@ def fit(of_systems: Mapping[Hashable, Sample]) -> Fit | Undefined:
 
 def cells(of_systems: Sequence[Sample]) -> Observed | Undefined:
     """Count labels by system, context and rater, and choose the effects that can be estimated."""
-    rows, cell = np.unique(np.stack(columns(of_systems)), axis=1, return_inverse=True)
-    if rows.shape[1] > MOST_CELLS:
+    labels = columns(of_systems)
+    numbers_of_codes = tuple(int(codes.max()) + 1 for codes in labels)
+    asked, cell = np.unique(np.ravel_multi_index(labels, numbers_of_codes), return_inverse=True)
+    if len(asked) > MOST_CELLS:
         return Undefined(
-            f"The labels are of {rows.shape[1]} pairs of a conversation or context and a worker; "
+            f"The labels are of {len(asked)} pairs of a conversation or context and a worker; "
             f"the model is fitted up to {MOST_CELLS}."
         )
     yes = np.bincount(cell, np.concatenate([sample.values for sample in of_systems])).astype(np.float64)
     counts = np.bincount(cell).astype(np.float64)
-    of_system, of_cluster, of_rater = rows
+    of_system, of_cluster, of_rater = np.unravel_index(asked, numbers_of_codes)
     return Observed(yes, counts, of_system, estimable(of_system, of_cluster, of_rater, counts))
 
 

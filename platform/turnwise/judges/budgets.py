@@ -72,7 +72,7 @@ def cost_of_run(run: JudgeRun) -> Cost | None:
     again = RepeatedAnswer.objects.filter(drift_check__run=run).order_by()
     repeated = again.values_list("drift_check__at", "generation")
     given = chain(answered.iterator(), repeated.iterator()) if prices else ()
-    found = cost_of((_facts(at.date().isoformat(), generation) for at, generation in given), prices)
+    found = cost_of([_facts(at.date().isoformat(), generation) for at, generation in given], prices)
     if found is None:
         return None
     amounts = {each["currency"]: each["amount"] for each in found["amounts"]}

@@ -1,63 +1,99 @@
 """Course of a study's conversations, facts about bots' replies, and conduct of workers for quality flags."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
-from sys import intern
-from typing import Any
 
+import numpy as np
 from django.db import connection
 from django.db.models import Count
 
 from evaluation.protocols.facts import HUMAN
 from evaluation.report.conduct import Manner
 from evaluation.report.studies.course import READ_FOR_REPETITION, Course
-from evaluation.report.studies.replies import ReplyFacts
+from evaluation.report.studies.replies import OUTCOMES, ReplyColumns
+from evaluation.statistics.labels import AnyArray, FloatArray
 from evaluation.texts.cleaning import WITHDRAWN
-from evaluation.texts.greetings import LONGEST, STARTS_LIKE_GREETING, GreetingTurn, greeting_replies, only_greets
+from evaluation.texts.greetings import (
+    LONGEST,
+    STARTS_LIKE_GREETING,
+    GreetingTurn,
+    greeting_replies,
+    only_greets,
+)
 from turnwise.bots.prices import prices_by_bot
 from turnwise.crowd.models import Participation
 from turnwise.dialogues.models import Dialogue, Fault
 from turnwise.privacy.personal_data import redactor_for
-from turnwise.reports.answers import PEOPLE, bot_names, conversations_of_people
+from turnwise.reports.answers import PEOPLE, bot_names, conversations_of_people, numbers_of
 from turnwise.studies.models import Study
 
-UTC_DAY = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
-"""SQL of the day of a time, for `ReplyFacts.day`."""
-ROWS_AT_ONCE = 10_000
 _TOKENS = ("prompt", "completion", "reasoning", "cached")
+_OUTCOMES = "ARRAY[" + ", ".join(f"'{outcome}'" for outcome in OUTCOMES) + "]"
+REPLY_COLUMNS = 12
+"""Number of the columns of `reply_facts_columns`."""
 
 
-def facts_columns(column: str) -> str:
-    """SQL of the facts in a stored generation, for `facts_from_row`; the latency in ms follows them."""
-    tokens = ", ".join(f"({column}->'usage'->>'{name}')::integer" for name in _TOKENS)
-    return f"""coalesce({column}->>'outcome', 'complete'), coalesce({column} ? 'remarks', false), {tokens},
-       ({column}->>'first_seconds')::float8, coalesce({column}->>'outcome_before_stop', '')"""
+def reply_facts_columns(
+    said_at: str, generation: str, latency_ms: str, *, is_scored: str = "true", versions: str = "1"
+) -> str:
+    """SQL of the facts about a reply as numbers, for `reply_columns`, from SQL of its stored values."""
+    tokens = ", ".join(f"({generation}->'usage'->>'{name}')::integer" for name in _TOKENS)
+    return f"""({said_at} AT TIME ZONE 'UTC')::date - DATE '1970-01-01', ({is_scored})::integer, {versions},
+       array_position({_OUTCOMES}, coalesce({generation}->>'outcome', 'complete')),
+       array_position({_OUTCOMES}, {generation}->>'outcome_before_stop'),
+       coalesce({generation} ? 'remarks', false)::integer, {tokens},
+       ({generation}->>'first_seconds')::float8, {latency_ms}"""
 
 
-def facts_from_row(
-    values: Sequence[Any], day: str = "", *, is_scored: bool = True, versions: int = 1, bot: str = ""
-) -> ReplyFacts:
-    """Read the values of `facts_columns` and the latency."""
-    outcome, has_remarks, prompt, completion, reasoning, cached, first_seconds, before, latency = values
-    last_seconds = None if latency is None else latency / 1000
-    return ReplyFacts(  # by position: a large study has a million of them
-        intern(outcome), has_remarks, prompt, completion, reasoning, cached, first_seconds, last_seconds, day,
-        is_scored, intern(before), versions, bot,
-    )  # fmt: skip
+def reply_columns(numbers: FloatArray, bots: AnyArray | None = None) -> ReplyColumns:
+    """Read facts about n replies from values of `reply_facts_columns`.
+
+    Args:
+        numbers: (`REPLY_COLUMNS`, n) values; NULL is NaN.
+        bots: (n,) names of the bots, where a system may have replies of several.
+    """
+    day, is_scored, versions, outcome, before, has_remarks, *tokens, first_seconds, latency_ms = numbers
+    outcome, before = (np.nan_to_num(each).astype(np.int64) - 1 for each in (outcome, before))
+    prompt, completion, reasoning, cached = tokens
+    return ReplyColumns(
+        outcome=outcome,
+        has_remarks=has_remarks > 0,
+        prompt=prompt,
+        completion=completion,
+        reasoning=reasoning,
+        cached=cached,
+        first_seconds=first_seconds,
+        last_seconds=latency_ms / 1000,
+        day=np.datetime64("1970-01-01") + day.astype(np.int64),
+        is_scored=is_scored > 0,
+        outcome_before_stop=before,
+        versions=versions.astype(np.int64),
+        bot=np.full(len(day), "", object) if bots is None else bots,
+    )
 
 
+_VERSIONS = """
+SELECT r.turn_id, count(*) AS versions
+  FROM dialogues_replyversion AS r
+  JOIN dialogues_turn AS t ON t.id = r.turn_id
+  JOIN dialogues_dialogue AS d ON d.id = t.dialogue_id
+ WHERE d.study_id = %(study)s
+ GROUP BY r.turn_id"""
+_KEPT_FACTS = reply_facts_columns(
+    "t.created_at",
+    "t.generation",
+    "t.latency_ms",
+    is_scored="d.ending = 'complete'",
+    versions="coalesce(given.versions, 1)",
+)
 _REPLIES = f"""
-SELECT v.bot_id, {UTC_DAY.format("t.created_at")}, d.ending = 'complete',
-       greatest(1, (SELECT count(*) FROM dialogues_replyversion AS each WHERE each.turn_id = t.id)),
-       {facts_columns("t.generation")}, t.latency_ms
+SELECT v.bot_id, {_KEPT_FACTS}
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   JOIN bots_botversion AS v ON v.id = t.bot_version_id
+  LEFT JOIN ({_VERSIONS}) AS given ON given.turn_id = t.id
  WHERE d.study_id = %(study)s
  UNION ALL
-SELECT v.bot_id, {UTC_DAY.format("r.created_at")}, false, 1,
-       {facts_columns("r.generation")}, r.latency_ms
+SELECT v.bot_id, {reply_facts_columns("r.created_at", "r.generation", "r.latency_ms", is_scored="false")}
   FROM dialogues_dialogue AS d
   JOIN dialogues_turn AS t ON t.dialogue_id = d.id
   JOIN dialogues_replyversion AS r ON r.turn_id = t.id AND NOT r.is_kept
@@ -66,19 +102,14 @@ SELECT v.bot_id, {UTC_DAY.format("r.created_at")}, false, 1,
 """
 
 
-def reply_facts(study: Study) -> dict[int, list[ReplyFacts]]:
+def replies_of_bots(study: Study) -> dict[int, ReplyColumns]:
     """Facts about all replies in a study's conversations, by primary key of the bot.
 
     Versions that workers discarded are among them, for their cost.
     """
-    by_bot: dict[int, list[ReplyFacts]] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(_REPLIES, {"study": study.pk})
-        while rows := cursor.fetchmany(ROWS_AT_ONCE):  # all of them at once need twice the memory
-            for bot, day, is_scored, versions, *facts in rows:
-                read = facts_from_row(facts, intern(day), is_scored=is_scored, versions=versions)
-                by_bot.setdefault(bot, []).append(read)
-    return by_bot
+    numbers = numbers_of(_REPLIES, {"study": study.pk}, 1 + REPLY_COLUMNS)
+    bots, replies = numbers[0], reply_columns(numbers[1:])
+    return {int(bot): replies[bots == bot] for bot in np.unique(bots)}
 
 
 def courses(study: Study) -> dict[str, Course]:
@@ -104,7 +135,7 @@ def courses(study: Study) -> dict[str, Course]:
         .annotate(times=Count("pk"))
     ):
         faults.setdefault(bot, {})[kind] = times
-    texts, facts, prices = _texts(study), reply_facts(study), prices_by_bot(names)
+    texts, facts, prices = _texts(study), replies_of_bots(study), prices_by_bot(names)
     return {
         name: Course(
             finished=by_ending[pk, Dialogue.Ending.COMPLETE.value],
@@ -151,8 +182,8 @@ def _texts(study: Study) -> dict[int, list[list[tuple[bool, str]]]]:
     return texts
 
 
-# The spacing is that of reports.answers: 1 if both speakers are judged. A text with more bytes than characters
-# is not ASCII.
+# The spacing is that of reports.answers: 1 if both speakers are judged. A text with more bytes than
+# characters is not ASCII.
 _PERHAPS_GREETINGS = """
 SELECT t.text, d.id, t.position, d.opening_turns,
        CASE WHEN d.bot_turns = 0 OR 2 * d.bot_turns > d.turns - d.opening_turns + 1 THEN 1 ELSE 2 END,
@@ -198,10 +229,12 @@ most AS (
     SELECT DISTINCT ON (worker_id) worker_id, text, times,
            sum(times) OVER (PARTITION BY worker_id) AS messages
       FROM said ORDER BY worker_id, times DESC)
-SELECT crowd_pseudonym(taken.worker_id, %s), coalesce(most.messages, 0)::integer, coalesce(most.times, 0),
+SELECT first.pseudonym, coalesce(most.messages, 0)::integer, coalesce(most.times, 0),
        coalesce(most.text, ''),
        extract(epoch FROM taken.took)::float8
   FROM (SELECT worker_id, sum(took) AS took FROM own GROUP BY worker_id) AS taken
+  JOIN crowd_participation AS first
+    ON first.worker_id = taken.worker_id AND first.study_id = %s AND first.number = 1
   LEFT JOIN most ON most.worker_id = taken.worker_id
 """
 
@@ -216,10 +249,11 @@ def manners(study: Study) -> dict[str, Manner] | None:
         cursor.execute(_MESSAGES_OF_WORKERS, [study.pk, study.pk])
         redactor = redactor_for(study)
         talked = {
-            worker: Manner(messages, times, redactor(text), seconds)
+            worker: (messages, times, redactor(text), seconds)
             for worker, messages, times, text, seconds in cursor.fetchall()
         }
+    silent = (0, 0, "", None)
     return {
-        worker: replace(talked.get(worker, Manner()), at_address=addresses[address] if address else 0)
+        worker: Manner(*talked.get(worker, silent), at_address=addresses[address] if address else 0)
         for worker, address in took_part
     }

@@ -93,15 +93,14 @@ def save_proposed_exclusions(study_id: int, reasons: Mapping[str, str]) -> None:
 
 # One statement for thousands of workers; unchanged rows are not written again.
 _NOTE = """
-UPDATE crowd_participation AS p SET {field} = new.note
-  FROM unnest(%s::text[], %s::text[]) AS new (worker, note)
- WHERE p.study_id = %s AND p.pseudonym = new.worker AND p.{field} <> new.note
+UPDATE crowd_participation AS p SET {field} = coalesce(new.note, '')
+  FROM crowd_participation AS old
+  LEFT JOIN unnest(%s::text[], %s::text[]) AS new (worker, note) ON new.worker = old.pseudonym
+ WHERE p.id = old.id AND old.study_id = %s AND p.{field} <> coalesce(new.note, '')
 """
 
 
 def _save_notes(study_id: int, field: Literal["signs", "proposed_reason"], notes: Mapping[str, str]) -> None:
-    participations = Participation.objects.filter(study_id=study_id)
-    participations.exclude(**{field: ""}).exclude(pseudonym__in=notes).update(**{field: ""})
     with connection.cursor() as cursor:
         cursor.execute(_NOTE.format(field=field), [list(notes), list(notes.values()), study_id])
 

@@ -14,7 +14,7 @@ from evaluation.report.label_columns import Judged
 from evaluation.report.studies.contexts import ContextFacts
 from evaluation.report.studies.judging import AskOfItems, JudgedItems
 from evaluation.report.studies.pairs import JudgedPairs, name_of
-from evaluation.report.studies.replies import ReplyFacts
+from evaluation.report.studies.replies import ReplyColumns
 from evaluation.statistics.labels import AnyArray, FloatArray
 from evaluation.texts.personal_data import Redactor
 from evaluation.texts.uninformative_contexts import Contexts
@@ -28,7 +28,7 @@ from turnwise.judging.queries import items_of
 from turnwise.labels.queries import DAY, coded_columns, text_columns
 from turnwise.privacy.personal_data import redactor_for
 from turnwise.questions.question_sets import question_set
-from turnwise.reports.conduct import UTC_DAY, facts_columns, facts_from_row
+from turnwise.reports.conduct import reply_columns, reply_facts_columns
 from turnwise.reports.queries import design_of
 from turnwise.studies.models import Ask, Study
 
@@ -43,7 +43,7 @@ SELECT i.system, i.cluster, i.number, crowd_pseudonym(l.rater_id, l.study_id), i
  ORDER BY l.id
 """
 _REPLIES = f"""
-SELECT i.system, b.name, {UTC_DAY.format("i.given_at")}, {facts_columns("i.generation")}, i.latency_ms
+SELECT i.system, b.name, {reply_facts_columns("i.given_at", "i.generation", "i.latency_ms")}
   FROM ({items_of(ask="%s")}) AS i
   JOIN bots_botversion AS v ON v.id = i.bot_version_id
   JOIN bots_bot AS b ON b.id = v.bot_id
@@ -51,8 +51,8 @@ SELECT i.system, b.name, {UTC_DAY.format("i.given_at")}, {facts_columns("i.gener
 """
 # A response may be in several pairs.
 _REPLIES_IN_PAIRS = f"""
-SELECT DISTINCT ON (r.id) side.system, b.name, {UTC_DAY.format("r.created_at")},
-       {facts_columns("r.generation")}, r.latency_ms
+SELECT DISTINCT ON (r.id) side.system, b.name,
+       {reply_facts_columns("r.created_at", "r.generation", "r.latency_ms")}
   FROM ({items_of(ask="%s")}) AS i
   JOIN judging_item AS item ON item.id = i.id
   JOIN labels_pair AS pair ON pair.id = item.pair_id
@@ -64,7 +64,7 @@ SELECT DISTINCT ON (r.id) side.system, b.name, {UTC_DAY.format("r.created_at")},
  WHERE EXISTS (SELECT FROM judging_slot AS s WHERE s.item_id = i.id AND s.label_id IS NOT NULL)
 """
 _REPLIES_IN_CONVERSATIONS = judged_replies(
-    f"b.name, {UTC_DAY.format('t.created_at')}, {REPLY_COUNT}, {facts_columns('t.generation')}, t.latency_ms",
+    f"b.name, {reply_facts_columns('t.created_at', 't.generation', 't.latency_ms', versions=REPLY_COUNT)}",
     ask="%s",
 )
 
@@ -163,17 +163,18 @@ def judged_pairs(study: Study, ask: Ask) -> JudgedPairs:
     )
 
 
-def _replies(statement: str, ask: Ask) -> dict[str, list[ReplyFacts]]:
+def _replies(statement: str, ask: Ask) -> dict[str, ReplyColumns]:
     """Facts about each judged reply of a bot, by system; of whole conversations, about all their replies."""
-    replies: dict[str, list[ReplyFacts]] = {}
+    rows: dict[str, list[Any]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(statement, [ask.study_id, ask.pk])
-        for system, bot, day, *facts in cursor.fetchall():
-            replies.setdefault(system, []).append(facts_from_row(facts, day, bot=bot))
-        cursor.execute(_REPLIES_IN_CONVERSATIONS, [ask.study_id, ask.pk])
-        for system, bot, day, versions, *facts in cursor.fetchall():
-            read = facts_from_row(facts, day, versions=versions, bot=bot)
-            replies.setdefault(system, []).append(read)
+        for each in (statement, _REPLIES_IN_CONVERSATIONS):
+            cursor.execute(each, [ask.study_id, ask.pk])
+            for system, *facts in cursor.fetchall():
+                rows.setdefault(system, []).append(facts)
+    replies = {}
+    for system, of_system in rows.items():
+        bots, *numbers = zip(*of_system, strict=True)
+        replies[system] = reply_columns(np.array(numbers, np.float64), np.array(bots, object))
     return replies
 
 

@@ -15,7 +15,7 @@ from evaluation.report.bundles.tables import MEASURES
 from evaluation.report.studies.self_play import SelfPlayData
 from turnwise.bots.prices import prices_by_bot
 from turnwise.dialogues.models import Dialogue, Turn
-from turnwise.reports.conduct import reply_facts
+from turnwise.reports.conduct import replies_of_bots
 from turnwise.studies.models import Study
 from turnwise.tasks.self_play.models import SelfPlayed, SelfPlayPlan
 
@@ -136,7 +136,7 @@ def self_play_data(plan: SelfPlayPlan) -> SelfPlayData:
 def _replies(plan: SelfPlayPlan) -> dict[str, Any]:
     """Facts about the replies, and the prices of the bots, by bot name."""
     names = {bot.pk: bot.name for bot in (plan.first, plan.second)}
-    facts, prices = reply_facts(plan.study), prices_by_bot(names)
+    facts, prices = replies_of_bots(plan.study), prices_by_bot(names)
     return {
         "replies": {names[bot]: replies for bot, replies in facts.items()},
         "prices": {names[bot]: found for bot, found in prices.items()},
