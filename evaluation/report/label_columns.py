@@ -133,7 +133,9 @@ class Judged:
         return self.where(self.order)
 
     def where(self, keep: BoolArray | IntArray) -> "Judged":
-        """Select rows by a mask (n,) or by indices."""
+        """Select rows by a mask (n,) or by indices; all of them are not copied."""
+        if keep.dtype == np.bool_ and keep.all():
+            return self
         selected = replace(
             self,
             **{name: getattr(self, name)[keep] for name in _COLUMNS},
