@@ -82,15 +82,21 @@ VERSIONS = "versions.kept, versions.replies"
 NO_VERSIONS = "NULL::integer, NULL::integer"
 
 
-def versions_join(turn: str) -> str:
-    """SQL join with the number of the kept reply and the number of replies; `turn` is SQL of a turn's id."""
+def versions_join(turn: str, is_of_bot: str) -> str:
+    """SQL join with the number of the kept reply and the number of replies to the same message.
+
+    PostgreSQL checks once whether there are several replies to any message; if not, no row looks for them.
+
+    Args:
+        turn: SQL of a turn's id.
+        is_of_bot: SQL condition that a bot gave this turn.
+    """
     return f"""LEFT JOIN LATERAL (
        SELECT coalesce(max(each.number) FILTER (WHERE each.is_kept), 1)::integer AS kept,
-              greatest(1, count(each.id))::integer AS replies
-         FROM dialogues_turn AS answered
-         LEFT JOIN dialogues_replyversion AS each ON each.turn_id = answered.id
-        WHERE answered.id = {turn} AND answered.bot_version_id IS NOT NULL
-        GROUP BY answered.id) AS versions ON true"""
+              greatest(1, count(*))::integer AS replies
+         FROM dialogues_replyversion AS each
+        WHERE (SELECT EXISTS (SELECT FROM dialogues_replyversion)) AND each.turn_id = {turn}
+       ) AS versions ON {is_of_bot}"""
 
 
 EVERY_VERSION = f"""

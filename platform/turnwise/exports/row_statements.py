@@ -87,7 +87,7 @@ SELECT d.public_id::text, t.position, CASE WHEN seat.bot_id IS NULL THEN 'worker
   LEFT JOIN dialogues_seat AS seat ON seat.dialogue_id = d.id AND seat.number = t.position %% 2
   LEFT JOIN bots_botversion AS v ON v.id = t.bot_version_id
   LEFT JOIN bots_bot AS b ON b.id = v.bot_id
-  {versions_join("t.id")}
+  {versions_join("t.id", "t.bot_version_id IS NOT NULL")}
  WHERE d.study_id = %s
  ORDER BY d.id, t.position
 """,

@@ -147,7 +147,7 @@ SELECT s.code, coalesce(b.name, '{HUMAN}'), left(v.fingerprint, 12), d.public_id
   LEFT JOIN dialogues_seat AS own ON own.dialogue_id = d.id AND own.worker_id = l.rater_id
   LEFT JOIN dialogues_seat AS heard ON heard.dialogue_id = d.id AND heard.number <> coalesce(own.number, 0)
   LEFT JOIN LATERAL (SELECT * FROM bots_bot WHERE id = coalesce(v.bot_id, heard.bot_id) OFFSET 0) AS b ON true
-  {versions_join("l.turn_id")}
+  {versions_join("l.turn_id", "l.bot_version_id IS NOT NULL")}
   {_participation_join("d.study_id")}
  WHERE l.party <> 'reader'
    AND (b.id IS NOT NULL OR own.id IS NOT NULL AND heard.worker_id IS NOT NULL)
@@ -192,7 +192,7 @@ SELECT s.code, i.system, left(v.fingerprint, 12), coalesce(d.public_id::text, c.
   LEFT JOIN responses_response AS r ON r.id = l.response_id
   LEFT JOIN contexts_context AS c ON c.id = coalesce(r.context_id, l.context_id)
   LEFT JOIN bots_botversion AS v ON v.id = i.bot_version_id
-  {versions_join("l.turn_id")}
+  {versions_join("l.turn_id", "l.turn_id IS NOT NULL AND i.bot_version_id IS NOT NULL")}
   {_participation_join("slot.study_id")}
  ORDER BY next.id, slot.label_id
 """
