@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaluation.questions import SSA
 from evaluation.report.intervals import TERMS
@@ -31,6 +33,36 @@ def test_a_greeting_is_found(text: str) -> None:
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_says_more_is_no_greeting(text: str) -> None:
     assert not only_greets(text)
+
+
+_PIECES = st.sampled_from(
+    (
+        "hi",
+        "Hello",
+        "HOW'S",
+        "how",
+        "are",
+        "you",
+        "bye",
+        "I've",
+        "got",
+        "to",
+        "go",
+        "xD",
+        "5",
+        "song",
+        "what's",
+    )
+)
+_GAPS = st.sampled_from((" ", ", ", "! ", "\n", " (", "'", "_", "-", "\t", ". "))
+
+
+@given(st.lists(st.tuples(_GAPS, _PIECES), max_size=6))
+def test_the_quick_look_at_ascii_texts_leaves_out_no_greeting(pieces: list[tuple[str, str]]) -> None:
+    text = "".join(gap + piece for gap, piece in pieces)[:59]
+
+    # A dash that is not ASCII is no word either, but avoids the quick look.
+    assert only_greets(text) == only_greets(f"{text}\N{EN DASH}")
 
 
 def test_replies_that_greet_and_replies_to_greetings_are_left_out() -> None:
