@@ -1,10 +1,10 @@
-"""Processor time in a database of 10 million turns, beside the same in a database of a hundredth of it.
+"""Processor time in a database of 10 million turns, beside the same in one of 300,000 turns.
 
     python benchmarks/full_database.py [--turns 10000000] [--rounds 3] [--keep FOLDER] [--explain FOLDER]
 
 Fills two PostgreSQL servers of its own by COPY: on average 10,000 turns, 500 conversations and 5,000 labels
 for each study, one study in ten for readers. Ten studies run at a time and belong to one researcher, so what
-that person's pages show has the same size in both. Then it measures the processor time of server and
+that person's pages show has the same size in both; more studies run in both than an admin's Home shows. Then it measures the processor time of server and
 PostgreSQL alternately in both: a turn, a turn with its label, a judgment with the next item of the queue,
 Home, and pages of one study. Pages are read with an empty cache. Prints JSON.
 
@@ -37,7 +37,7 @@ from benchmarks.pages import cookies, spent
 from benchmarks.services import services
 from benchmarks.turns import Bench, Server, dialogues_of, make_study
 
-SMALL = 100_000
+SMALL = 300_000
 CHATS, SECONDS = 100, 2.0  # conversations that a measurement uses, and how long it lasts
 RATERS, ITEMS = 20, 300
 READ = 20  # times that each page is read in a measurement
