@@ -4,9 +4,10 @@
 
 Fills two PostgreSQL servers of its own by COPY: on average 10,000 turns, 500 conversations and 5,000 labels
 for each study, one study in ten for readers. Ten studies run at a time and belong to one researcher, so what
-that person's pages show has the same size in both; more studies run in both than an admin's Home shows. Then it measures the processor time of server and
-PostgreSQL alternately in both: a turn, a turn with its label, a judgment with the next item of the queue,
-Home, and pages of one study. Pages are read with an empty cache. Prints JSON.
+that person's pages show has the same size in both; in both, more studies run than an admin's Home shows.
+Then it measures the processor time of server and PostgreSQL alternately in both: a turn, a turn with its
+label, a judgment with the next item of the queue, Home, and pages of one study. Pages are read with an empty
+cache. Prints JSON.
 
 With --explain, each statement that the servers sent is kept with EXPLAIN (ANALYZE, BUFFERS). What functions
 of the database do inside is seen in `rows_read`: rows that each step reads of the tables, by sequential scans

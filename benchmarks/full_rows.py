@@ -119,8 +119,8 @@ def _studies(group: int) -> list[Any]:
         if n == 0:
             JudgingPlan.objects.create(study=study, raters_per_item=RATERS, batch_size=BATCH)
         made.append(study)
-    # The first researcher's are open, as are a tenth of all others. Those of the next two make 30, more than an
-    # admin's Home shows, so that this page shows as much in a small database as in a full one.
+    # The first researcher's are open, as are a tenth of all others. With those of the next two, 30 are: more
+    # than an admin's Home shows, so that this page shows as much in a small database as in a full one.
     if group % 10 == 0 or group < 3:
         Study.objects.filter(pk__in=[study.pk for study in made]).update(state=Study.State.OPEN)
     else:
