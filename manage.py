@@ -12,7 +12,7 @@ def main() -> None:
     sys.path[:0] = [str(root), str(root / "platform")]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "turnwise.project.settings")
     if sys.argv[1:2] == ["serve"]:
-        from turnwise.project.serving import become
+        from turnwise.project.supervision.serving import become
 
         become(sys.argv[2:])
     from turnwise.live.subprocesses import collect_less_often

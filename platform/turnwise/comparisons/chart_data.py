@@ -14,7 +14,6 @@ from django.utils.translation import ngettext
 from chatbots.meena.sweep import Panels, chart_size
 from turnwise.charts.layout import LINE, WIDE, Viewport, legend_lines, letter, shorten, square_height
 from turnwise.charts.marks import Plot, between, format_score, labels, mark, plain_words, scatter
-from turnwise.comparisons.plan_chart import describe_plan, plan_plot
 
 # More of the study's own names would fill the chart; the table has them all.
 MOST_NAMES = 16
@@ -146,6 +145,25 @@ def _lines_height(lines: int, titles: Sequence[str], viewport: Viewport) -> floa
     return 1.0 + LINE * legend_lines(titles, viewport) + 0.5 * lines
 
 
+def plan_data(curve: list[dict[str, Any]], units: str, power: str) -> dict[str, Any]:
+    """Data of the planner's chart: the detectable difference by the size of the study.
+
+    Args:
+        curve: `units`, `workers` and `detectable` of each size, rising.
+        units: title of the horizontal axis, such as "conversations with each bot".
+        power: the wanted power, as shown.
+    """
+    points = [each for each in curve if each["detectable"] is not None]
+    return {"points": points, "across": units, "power": power}
+
+
+def _describe_plan(data: Data) -> str:
+    """Sentences with every point of the curve."""
+    points = "; ".join(f"{each['units']}: {each['detectable']:.1f} points" for each in data["points"])
+    shown = f"smallest detectable difference with {data['power']} power by {data['across']}"
+    return f"Chart of the {shown}. {points}."
+
+
 CHART_DESCRIPTIONS: Mapping[str, ChartDescription] = {
     "side-by-side": ChartDescription(_side_by_side_size, _describe_side_by_side),
     "over-time": ChartDescription(_over_time_size, _describe_over_time),
@@ -154,7 +172,7 @@ CHART_DESCRIPTIONS: Mapping[str, ChartDescription] = {
         _describe_relation,
     ),
     "sweep": ChartDescription(_sweep_size, _describe_sweep),
-    "plan": ChartDescription(lambda data, viewport: (viewport.width, 3.4), describe_plan),
+    "plan": ChartDescription(lambda data, viewport: (viewport.width, 3.4), _describe_plan),
 }
 
 
@@ -291,10 +309,31 @@ def _against_n(
     return {"title": title, "low": ends[0], "high": ends[1], "lines": drawn}
 
 
+def _plan(data: Data, links: Mapping[Any, str]) -> Plot:
+    del links
+    name = _("power %(power)s") % {"power": data["power"]}
+    points = []
+    for each in data["points"]:
+        words = [
+            f"{data['across']}: {each['units']}",
+            _("detects %(points).1f points") % {"points": each["detectable"]},
+            _("workers: %(workers)d") % {"workers": each["workers"]},
+        ]
+        if made := mark({"value": each["detectable"]}, words, ""):
+            points.append({"x": each["units"], **made})
+    line = {"name": name, "system": name, "band": False, "points": points}
+    title = _("smallest detectable difference, points")
+    panel = {"title": title, "low": 0, "high": None, "lines": [line]}
+    return {
+        "kind": "lines", "systems": [name], "across": data["across"], "axis": "", "panels": [panel],
+        "hint": _("Point at a mark for its numbers."),
+    }  # fmt: skip
+
+
 _KINDS: Mapping[str, Callable[[Data, Links], dict[str, Any]]] = {
     "side-by-side": _side_by_side,
     "over-time": _over_time,
     "relation": _relation,
     "sweep": _sweep,
-    "plan": plan_plot,
+    "plan": _plan,
 }

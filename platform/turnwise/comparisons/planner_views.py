@@ -12,8 +12,8 @@ from evaluation.files.writing import percent
 from evaluation.planning.study_plans import StudyPlan
 from turnwise.accounts.access import AuthenticatedHttpRequest
 from turnwise.comparisons import chart_sheets
+from turnwise.comparisons.chart_data import plan_data
 from turnwise.comparisons.drawing import Sheet
-from turnwise.comparisons.plan_chart import plan_data
 from turnwise.comparisons.planner import PlannerForm
 from turnwise.comparisons.views import bounded, bounded_pictures
 from turnwise.studies.models import Study

@@ -82,7 +82,7 @@ def _with_data_folder_in_environment(arguments: Sequence[str]) -> list[str]:
 
 
 def _serve(_name: str, arguments: list[str]) -> None:
-    from turnwise.project.serving import become
+    from turnwise.project.supervision.serving import become
 
     become(arguments)
 

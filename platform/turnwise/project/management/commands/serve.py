@@ -3,8 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from turnwise.project import serving
-from turnwise.project.supervision import supervisor
+from turnwise.project.supervision import serving, supervisor
 
 
 class Command(BaseCommand):
