@@ -226,7 +226,7 @@ def measured(options: argparse.Namespace) -> Result:
         lines: dict[str, Connection] = {}
         for name, turns in {"small": min(SMALL, options.turns), "full": options.turns}.items():
             here, there = get_context("spawn").Pipe()
-            folder = options.keep and options.keep / name
+            folder = options.keep and options.keep / f"{name}-{turns}"  # another size is another database
             process = get_context("spawn").Process(target=side, args=(turns, folder, there))
             process.start()
             there.close()
